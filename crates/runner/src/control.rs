@@ -1,11 +1,21 @@
-//! Sends commands into a running run. Each gets a response; the queue never blocks a sender. Must not execute commands.
+//! Sends commands into a running run. Each gets a response; the queue never blocks a sender.
+//!
+//! A command changes a pace in a new phase of the pass, or adds a note. A stop command is carried out by the stop
+//! request sent with it.
 
-use highwater_model::control::{Command, CommandSender, Refusal};
-use highwater_model::record::InterventionRecord;
-use highwater_model::units::Nanos;
 use tokio::sync::{mpsc, oneshot};
 
 use highwater_driver::interrupts::Interrupter;
+use highwater_model::control::{Change, Command, CommandSender, Refusal};
+use highwater_model::numbers::round_to_u64;
+use highwater_model::plan::{Pace, PhaseKind, StreamPlan};
+use highwater_model::record::InterventionRecord;
+use highwater_model::units::{Nanos, Rate};
+
+use crate::executor::Pass;
+use crate::planner::{SESSIONS_MAX, rate_max};
+use crate::schedule::{NewPhase, NoChange, Schedule, ScheduledPhase, SessionRamp};
+use crate::sessions::Appearance;
 
 /// Maximum number of queued commands.
 pub const WAITING_MAX: usize = 16;
@@ -139,7 +149,7 @@ impl Controls {
     }
 
     /// The time since the start of the last pass.
-    pub(crate) fn since_begin(&self, now: Nanos) -> Nanos {
+    fn since_begin(&self, now: Nanos) -> Nanos {
         now.saturating_sub(self.origin)
     }
 
@@ -178,5 +188,208 @@ impl Controls {
     /// Changes made by commands, in order of arrival.
     pub(crate) fn obeyed(&mut self) -> Vec<InterventionRecord> {
         std::mem::take(&mut self.obeyed)
+    }
+}
+
+/// From a command to its phase: by then, all executors know the phase, and its additional sessions are being opened.
+pub const LEAD: Nanos = Nanos::from_millis(100);
+/// Maximum characters of a note.
+const NOTE_MAX: u32 = 1_000;
+/// Maximum notes of a run.
+const NOTES_MAX: u32 = 1_000;
+
+/// Applies a command, or returns why it is refused.
+pub(crate) fn obey(
+    pass: &Pass,
+    command: &Command,
+    now: Nanos,
+    controls: &Controls,
+) -> Result<InterventionRecord, Refusal> {
+    let Some((stream, pace)) = command.pace() else {
+        // A stop has just ended the phase.
+        let phase = phase_at(pass, now.saturating_sub(Nanos(1)));
+        let phase = phase.map_or("drain".to_owned(), |phase| phase.name);
+        return without_pace(command, controls.since_begin(now), phase, controls);
+    };
+    change_pace(pass, stream, pace, command.ramp_per_s(), now)
+}
+
+/// Applies a command that arrives when no load is running.
+pub(crate) fn obey_after_load(
+    received: &Received,
+    now: Nanos,
+    controls: &Controls,
+) -> Result<InterventionRecord, Refusal> {
+    let (time, phase) = (controls.since_begin(now), "audit".to_owned());
+    without_pace(&received.command, time, phase, controls)
+}
+
+fn without_pace(
+    command: &Command,
+    time: Nanos,
+    phase: String,
+    controls: &Controls,
+) -> Result<InterventionRecord, Refusal> {
+    let change = match command {
+        Command::Stop => Change::Stop,
+        Command::Note { text } => Change::Note { text: note(text, controls)? },
+        Command::Pause | Command::Resume => return Err(Refusal::NoTrials),
+        Command::Rate { .. } | Command::Sessions { .. } => return Err(Refusal::PacesOver),
+    };
+    Ok(InterventionRecord { by: None, time_ns: time.0, phase, change })
+}
+
+fn note(text: &str, controls: &Controls) -> Result<String, Refusal> {
+    let text = text.trim();
+    let is_long = text.chars().nth(NOTE_MAX as usize).is_some();
+    match text {
+        "" => Err(Refusal::EmptyNote),
+        _ if is_long => Err(Refusal::NoteTooLong { most: NOTE_MAX }),
+        _ if controls.notes() >= NOTES_MAX as usize => {
+            Err(Refusal::TooManyNotes { most: NOTES_MAX })
+        }
+        _ => Ok(text.to_owned()),
+    }
+}
+
+fn change_pace(
+    pass: &Pass,
+    stream: &str,
+    pace: Pace,
+    ramp_per_s: Option<f64>,
+    now: Nanos,
+) -> Result<InterventionRecord, Refusal> {
+    let plan = &pass.plan;
+    if plan.phases.iter().any(|phase| phase.kind == PhaseKind::Load) {
+        return Err(Refusal::BeforePaces);
+    }
+    let mut streams = plan.streams.iter();
+    let Some(position) = streams.position(|planned| planned.name == stream) else {
+        let streams = plan.streams.iter().map(|stream| stream.name.clone()).collect();
+        return Err(Refusal::UnknownStream { streams });
+    };
+    if plan.stop.rows.is_some() {
+        return Err(Refusal::EndsByRows);
+    }
+    let planned = &plan.streams[position];
+    check(pass, planned, pace, pass.streams[position].closed)?;
+    let start = now.saturating_add(LEAD);
+    refuse_in_ramp(pass, start)?;
+    let ramp = match ramp_per_s {
+        Some(per_s) => Some(ramp(pass, position, pace, start, per_s)?),
+        None => None,
+    };
+    let begun = begin(pass, position, pace, start, ramp)?;
+    if let Pace::Closed { sessions } = pace {
+        let there = pass.sessions.of(position);
+        let appear =
+            appearance(pass, ramp, there).unwrap_or(Appearance { first: now, apart: Nanos::ZERO });
+        let sessions = plan.share.part_of(sessions);
+        pass.sessions.raise(position, sessions, Some(appear));
+    }
+    pass.schedule.announce();
+    let takes = ramp.map_or(Nanos::ZERO, |ramp| ramp.length());
+    let at = start.saturating_add(takes);
+    Ok(InterventionRecord {
+        by: None,
+        time_ns: at.saturating_sub(pass.start).0,
+        phase: begun.name,
+        change: Change::Pace {
+            stream: stream.to_owned(),
+            unit: planned.unit,
+            from: begun.from,
+            to: pace,
+            ramp_per_s,
+        },
+    })
+}
+
+fn phase_at(pass: &Pass, at: Nanos) -> Option<ScheduledPhase> {
+    let (phase, _) = pass.schedule.phase_at(at)?;
+    pass.schedule.phase(phase)
+}
+
+/// Refuses a change during a session ramp, which leads to the announced phase.
+fn refuse_in_ramp(pass: &Pass, at: Nanos) -> Result<(), Refusal> {
+    match phase_at(pass, at).filter(|phase| phase.ramp.is_some()) {
+        Some(ramp) => {
+            Err(Refusal::RampGoesOn { left_s: ramp.times.end.saturating_sub(at).as_secs_f64() })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Replaces the rest of a phase with one of the changed pace.
+fn begin(
+    pass: &Pass,
+    position: usize,
+    pace: Pace,
+    start: Nanos,
+    ramp: Option<SessionRamp>,
+) -> Result<NewPhase, Refusal> {
+    let begun = if let Some(ramp) = ramp {
+        pass.schedule.ramp(&pass.plan, ramp)
+    } else {
+        pass.schedule.change_pace(&pass.plan, position, pace, start)
+    };
+    begun.map_err(|why| match why {
+        NoChange::Over => Refusal::PacesOver,
+        NoChange::Same => Refusal::Unchanged,
+        NoChange::TooMany => Refusal::TooManyChanges { most: Schedule::CHANGES_MAX },
+        NoChange::TooLong { left } => Refusal::RampTooLong {
+            takes_s: ramp.map_or(0.0, |ramp| ramp.length().as_secs_f64()),
+            left_s: left.as_secs_f64(),
+        },
+    })
+}
+
+/// The ramp that a change requests, from the sessions of the phase in which it begins.
+fn ramp(
+    pass: &Pass,
+    stream: usize,
+    pace: Pace,
+    start: Nanos,
+    per_s: f64,
+) -> Result<SessionRamp, Refusal> {
+    let phase = phase_at(pass, start).ok_or(Refusal::PacesOver)?;
+    let current = phase.paces[stream];
+    let micro_per_s = round_to_u64(per_s * 1e6);
+    match (current, pace) {
+        (Pace::Closed { sessions: from }, Pace::Closed { sessions: to }) if micro_per_s > 0 => {
+            if from == to {
+                return Err(Refusal::Unchanged);
+            }
+            Ok(SessionRamp { stream, from, to, start, per_s: Rate { micro_per_s } })
+        }
+        _ => Err(Refusal::NotARamp),
+    }
+}
+
+/// When a ramp's additional sessions start, each shortly before it has work; absent without a ramp.
+fn appearance(pass: &Pass, ramp: Option<SessionRamp>, there: u32) -> Option<Appearance> {
+    let ramp = ramp.filter(SessionRamp::grows)?;
+    let share = &pass.plan.share;
+    let first = ramp.reaches(share.whole_of(there, ramp.to)?);
+    Some(Appearance { first: first.saturating_sub(LEAD), apart: ramp.takes(share.of) })
+}
+
+/// Refuses a pace with which no run would be planned.
+fn check(pass: &Pass, planned: &StreamPlan, pace: Pace, is_closed: bool) -> Result<(), Refusal> {
+    let shares = pass.plan.share.of;
+    match pace {
+        Pace::Open { .. } if is_closed => Err(Refusal::StaysClosed),
+        Pace::Open { rate } if rate.micro_per_s == 0 => Err(Refusal::NotARate),
+        Pace::Open { rate } => {
+            let most = rate_max(planned.units_per_op, shares);
+            let most_per_s = most.as_f64();
+            (rate <= most).then_some(()).ok_or(Refusal::RateTooHigh { most_per_s })
+        }
+        Pace::Closed { sessions } if sessions < shares => {
+            Err(Refusal::TooFewSessions { least: shares })
+        }
+        Pace::Closed { sessions } if sessions > SESSIONS_MAX => {
+            Err(Refusal::TooManySessions { most: SESSIONS_MAX })
+        }
+        Pace::Closed { .. } => Ok(()),
     }
 }

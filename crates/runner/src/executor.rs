@@ -1,4 +1,5 @@
-//! One executor thread: its sessions' workers, their watchdog, and a report once a second.
+//! One executor thread: its sessions' workers, their watchdog, and a report once a second; with what was measured of
+//! the thread, and how many of its sessions had work.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,11 +8,6 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
-use highwater_driver::{Target, Timeline};
-use highwater_model::op::BoundWorkload;
-use highwater_model::plan::{AuditLevel, Plan};
-use highwater_model::record::SchedulingClass;
-use highwater_model::units::Nanos;
 use rustix::process::{getpriority_process, setpriority_process};
 use rustix::time::ClockId;
 use thread_priority::{
@@ -20,18 +16,23 @@ use thread_priority::{
 };
 use tokio::sync::{mpsc, watch};
 
-use crate::feed::Feed;
+use highwater_driver::{Target, Timeline};
+use highwater_model::op::BoundWorkload;
+use highwater_model::plan::{AuditLevel, Plan};
+use highwater_model::record::SchedulingClass;
+use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
+
 use crate::ledger::Ledger;
-use crate::ledger::spans::Span;
+use crate::ledger::stored::Span;
 use crate::planner::spawn_delay;
 use crate::recorder::{PhaseKeys, Recorded, Recorder};
 use crate::schedule::{PhaseTimes, Schedule, ScheduledPhase};
 use crate::sessions::Sessions;
-use crate::source::Source;
+use crate::source::{Feed, Source};
 use crate::store::RunDirectory;
 use crate::telemetry::cpu_time;
-use crate::thread_record::{HostCounts, SessionsWorked, ThreadRecord};
-use crate::watchdog::Watchdog;
+use crate::time_limits::Watchdog;
 use crate::worker::{ReconnectOrder, Think, Worker};
 
 /// One stream of a pass.
@@ -361,7 +362,7 @@ impl Scheduling {
 
     /// Gives the class up if the thread used more than its part of a core since the last check. Within a second, the
     /// kernel's own limit applies, 95% by default.
-    pub(crate) fn review(&mut self, now: Nanos) {
+    fn review(&mut self, now: Nanos) {
         if self.class != SchedulingClass::RealTime {
             return;
         }
@@ -394,6 +395,63 @@ fn leave_real_time() -> bool {
     drop(set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Max, normal));
     let _ = setpriority_process(None, nice);
     thread_schedule_policy().is_ok_and(|policy| policy == normal)
+}
+
+/// The measurements of one executor thread.
+pub(crate) struct ThreadRecord {
+    pub(crate) recorder: Recorder,
+    /// By table.
+    pub(crate) ledgers: Vec<Ledger>,
+    /// By host.
+    pub(crate) hosts: Vec<HostCounts>,
+    /// By stream: sessions that had work.
+    pub(crate) worked: Vec<SessionsWorked>,
+    /// When the last op was acknowledged.
+    pub(crate) acknowledged_at: Option<Nanos>,
+    /// Why the run cannot continue.
+    pub(crate) fatal: Option<UserError>,
+    /// Sessions that were reconnecting when the phases ended, and why.
+    pub(crate) away: u32,
+    pub(crate) away_for: Option<UserError>,
+    /// The thread's scheduling class.
+    pub(crate) scheduling: SchedulingClass,
+}
+
+/// Counts of one host.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct HostCounts {
+    /// Sessions opened.
+    pub(crate) sessions: u64,
+    /// Ops that it acknowledged, completely or partly.
+    pub(crate) acknowledged: u64,
+    /// Ops that failed, completely or partly.
+    pub(crate) failed: u64,
+}
+
+impl HostCounts {
+    /// Merges another thread's counts.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.sessions += other.sessions;
+        self.acknowledged += other.acknowledged;
+        self.failed += other.failed;
+    }
+}
+
+/// Sessions of a stream that had work, and why others could not connect.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SessionsWorked {
+    /// Sessions that executed an op, without those that were lost while others continued.
+    pub(crate) working: u32,
+    /// Why the last unsuccessful session could not connect.
+    pub(crate) missing_because: Option<UserError>,
+}
+
+impl SessionsWorked {
+    /// Merges another thread's counts.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.working += other.working;
+        self.missing_because = self.missing_because.take().or(other.missing_because);
+    }
 }
 
 #[cfg(test)]

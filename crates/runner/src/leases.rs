@@ -24,7 +24,7 @@ use procfs::process::Process;
 use tokio::sync::oneshot;
 
 use crate::canary::Uncompared;
-use crate::deadline::within;
+use crate::time_limits::within;
 use highwater_driver::clock::{RealClock, RealTimeline, wall_clock};
 
 /// Time limit for one heartbeat, including the connection.

@@ -4,21 +4,13 @@
 //! driver contract.
 
 mod audit;
-mod binding;
 pub mod canary;
 pub mod ceilings;
 pub mod control;
-mod deadline;
-mod disk_guard;
-mod earlier;
-mod empty_responses;
 mod estimate;
 mod executor;
-mod feed;
-pub mod intervention;
 pub mod leases;
 pub mod ledger;
-mod misses;
 pub mod pacer;
 mod pass;
 pub mod planner;
@@ -29,13 +21,11 @@ pub mod run;
 pub mod schedule;
 mod sessions;
 pub mod source;
-mod stalls;
 mod stop;
 pub mod store;
 pub mod stored_audit;
 mod table_setup;
 mod target_polling;
 pub mod telemetry;
-mod thread_record;
-mod watchdog;
+mod time_limits;
 mod worker;

@@ -12,18 +12,15 @@ use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 use tokio::sync::mpsc;
 
-use crate::control::Controls;
-use crate::executor::{Pass, PassStream, Tick, execute};
-use crate::feed::inserts_into;
-use crate::intervention::{LEAD, obey};
+use crate::control::{Controls, LEAD, obey};
+use crate::executor::{HostCounts, Pass, PassStream, SessionsWorked, ThreadRecord, Tick, execute};
 use crate::ledger::Ledger;
 use crate::record::collector::Collector;
 use crate::recorder::{KeyStats, Recorder, WindowDelta};
 use crate::schedule::{EarlyEnd, ScheduledPhase};
-use crate::source::Claim;
-use crate::stalls::{ClockStep, StallWatch};
+use crate::source::{Claim, inserts_into};
 use crate::store::Spool;
-use crate::thread_record::{HostCounts, SessionsWorked, ThreadRecord};
+use crate::telemetry::{ClockStep, StallWatch};
 use highwater_driver::clock::{RealClock, RealTimeline};
 use highwater_driver::interrupts::{Interrupts, StopRequest};
 

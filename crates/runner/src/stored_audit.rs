@@ -17,14 +17,12 @@ use highwater_model::units::Nanos;
 use highwater_workload::Workload;
 
 use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, audit_unless};
-use crate::binding::{self, DeclaredTables};
-use crate::executor;
 use crate::ledger::Ledger;
 use crate::ledger::stored::{StoredLedger, restore};
-use crate::record;
 use crate::request::Observer;
 use crate::store::{self, PageRenderer, RunDirectory};
-use crate::table_setup::{ExistingTables, end_of, rows_in};
+use crate::table_setup::{DeclaredTables, ExistingTables, end_of, rows_in};
+use crate::{executor, record, table_setup};
 use highwater_driver::clock::{RealClock, RealTimeline};
 use highwater_driver::interrupts::Interrupts;
 use highwater_model::user_error::{UserError, UserErrorKind};
@@ -137,7 +135,8 @@ impl StoredAudit {
         let facts = admin.facts().await?;
         let literals = self.record.plan.definition.workload.literals;
         let style = target.placeholders();
-        let mut bound = binding::bind(&self.request.workload, literals, &facts.dialects, style)?;
+        let mut bound =
+            table_setup::bind(&self.request.workload, literals, &facts.dialects, style)?;
         let declared = DeclaredTables::read(admin.as_mut(), &bound).await?;
         declared.bind(&mut bound);
         let tables = ExistingTables::of_record(&self.record.target.tables);

@@ -1,4 +1,5 @@
-//! Sets up the tables of a run: creates or keeps them, and finds the index of the first new row.
+//! Sets up the tables of a run: creates or keeps them, and finds the index of the first new row, and binds the workload
+//! to the target's dialect and to its tables' types.
 //!
 //! While a run writes, the table registry marks its tables. A killed run leaves this mark; the next run then queries
 //! the table itself for its last row. Must not contain SQL, or names of databases.
@@ -6,21 +7,22 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use highwater_driver::{Admin, KeyCounts, RegistryEntry, TableFeatures, TablePolicy, Timeline};
 use highwater_model::audit_record::EarlierAudit;
-use highwater_model::op::{BoundTable, BoundWorkload};
+use highwater_model::op::{BoundTable, BoundWorkload, PlaceholderStyle, RowGenerator};
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{TableRecord, TableStart};
+use highwater_model::stored::{DeclaredColumn, StoredForm};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_workload::Workload;
 
-use crate::deadline::within;
 use crate::ledger::Ledger;
-use crate::pass::PassRecord;
-use crate::pass::Passes;
+use crate::pass::{PassRecord, Passes};
 use crate::request::{RunRequest, rows_per_op};
+use crate::time_limits::within;
 
 /// Keys per range when searching for the end of a table's rows; only the keys of the last range are then counted one by
 /// one.
@@ -205,13 +207,13 @@ fn rows_of(counts: &KeyCounts) -> u64 {
 }
 
 /// The table with a key expression that is NULL below this key, so that those rows are counted separately.
-pub(crate) fn from_key(table: &BoundTable, first: u64) -> BoundTable {
+fn from_key(table: &BoundTable, first: u64) -> BoundTable {
     let key = &table.key;
     BoundTable { key: format!("CASE WHEN ({key}) >= {first} THEN ({key}) END"), ..table.clone() }
 }
 
 /// The table with a key expression that is NULL outside this range.
-pub(crate) fn between_keys(table: &BoundTable, keys: Range<u64>) -> BoundTable {
+fn between_keys(table: &BoundTable, keys: Range<u64>) -> BoundTable {
     let (key, Range { start, end }) = (&table.key, keys);
     BoundTable {
         key: format!("CASE WHEN ({key}) >= {start} AND ({key}) < {end} THEN ({key}) END"),
@@ -415,5 +417,68 @@ impl ExistingTables {
                 ..entry.clone()
             })
             .collect()
+    }
+}
+
+/// Binds the workload to the first of these dialects that it supports; `literals` writes values into the text of
+/// queries.
+pub(crate) fn bind(
+    workload: &Arc<Workload>,
+    literals: bool,
+    dialects: &[String],
+    style: PlaceholderStyle,
+) -> Result<BoundWorkload, UserError> {
+    let mut bound = if literals {
+        workload.bind_literally(dialects)?
+    } else {
+        workload.bind(dialects, style)?
+    };
+    let workload = Arc::clone(workload);
+    let fill = move |table, first, rows, batch: &mut _| {
+        workload.fill_row_batch(table, first, rows, batch);
+    };
+    bound.rows = Some(RowGenerator(Arc::new(fill)));
+    Ok(bound)
+}
+
+/// The declared columns of a workload's tables, by table; empty for a missing table.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DeclaredTables(Vec<Vec<DeclaredColumn>>);
+
+impl DeclaredTables {
+    /// Reads the declarations.
+    pub(crate) async fn read(
+        admin: &mut dyn Admin,
+        bound: &BoundWorkload,
+    ) -> Result<Self, UserError> {
+        let mut tables = Vec::with_capacity(bound.tables.len());
+        for table in &bound.tables {
+            tables.push(admin.declared_columns(table).await?);
+        }
+        Ok(Self(tables))
+    }
+
+    /// Excludes columns that cannot be compared.
+    pub(crate) fn leave_out(&mut self, columns: &[(usize, usize)], bound: &BoundWorkload) {
+        self.0.resize_with(bound.tables.len(), Vec::new);
+        for (table, column) in columns {
+            let Some(declared) = self.0.get_mut(*table) else {
+                continue;
+            };
+            let columns = bound.tables.get(*table).map_or(0, |table| table.columns.len());
+            declared.resize_with(columns, DeclaredColumn::default);
+            if let Some(declared) = declared.get_mut(*column) {
+                declared.form = StoredForm::Uncompared;
+            }
+        }
+    }
+
+    /// Makes the audit expect the values as these columns store them.
+    pub(crate) fn bind(&self, bound: &mut BoundWorkload) {
+        for (table, columns) in bound.tables.iter_mut().zip(&self.0) {
+            for (column, declared) in table.columns.iter_mut().zip(columns) {
+                column.declared.clone_from(declared);
+            }
+        }
     }
 }

@@ -13,8 +13,8 @@ use highwater_model::stored::KeyRange;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
-use super::progress::AuditProgressReporter;
-use crate::deadline::within;
+use super::AuditProgressReporter;
+use crate::time_limits::within;
 
 /// An admin connection that does not respond to the simplest query in this time is replaced.
 const RESPONSE_LIMIT: Nanos = Nanos::from_secs(10);

@@ -10,9 +10,8 @@ use highwater_model::stored::{KeyRange, StoredRow, difference};
 use highwater_model::user_error::UserError;
 
 use super::patient::{Next, Waits};
-use super::progress::rows_of;
-use super::table::TableTimes;
-use super::table::{Figures, TableAudit, example};
+use super::rows_of;
+use super::table::{Figures, TableAudit, TableTimes, example};
 use crate::ledger::replaced::{Replacements, Verdict};
 
 impl TableAudit<'_, '_> {

@@ -1,18 +1,25 @@
 //! Resolves rows of unknown outcome by key, and reads a sample of the others value by value.
 //!
-//! Found rows become expected rows, so that the following comparison is exact. Must not compare.
+//! Found rows become expected rows, so that the following comparison is exact.
+//!
+//! Wrong buckets are narrowed to their rows: missing, duplicate, or altered. All rows of some buckets are read back and
+//! compared with the sent rows, regenerated from their index. Rows are marked in bitmaps of a bounded size; more
+//! buckets take more passes.
+//!
+//! Rows of the ledger also show whether columns of types other than the workload's return the sent text, for tables
+//! whose types the canary did not check.
 
 use std::collections::BTreeSet;
 
+use highwater_model::op::{BoundColumn, BoundTable, RowBatch, Value};
 use highwater_model::record::{AuditExample, Fault};
-use highwater_model::stored::{KeyRange, StoredRow};
-use highwater_model::user_error::UserError;
+use highwater_model::stored::{Difference, KeyRange, StoredForm, StoredRow, difference, value_at};
+use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_workload::random::Draws;
 
 use super::patient::{Next, Waits};
-use super::table::{Marks, push_halves, push_range};
-use super::table::{TableAudit, example};
-use crate::ledger::exceptions::{Exception, RowOutcome};
+use super::table::{Figures, Marks, TableAudit, example, push_halves, push_range};
+use crate::ledger::{Exception, RowOutcome};
 
 /// Maximum number of rows read by one statement.
 const STATEMENT_ROWS_MAX: u64 = 1 << 20;
@@ -226,4 +233,255 @@ fn groups(open: &[Exception]) -> impl Iterator<Item = &[Exception]> {
         rest = behind;
         (!group.is_empty()).then_some(group)
     })
+}
+
+/// Maximum number of keys per pass, unless one bucket is wider: four bitmaps of 2 MiB.
+const PASS_KEYS: u64 = 1 << 24;
+
+/// The rows of some buckets.
+struct Pass<'a> {
+    /// Ascending.
+    buckets: &'a [u64],
+    width: u64,
+    /// Rows that must be there.
+    expected: Marks,
+    /// Rows that were not found when searched for, and may have arrived since.
+    late: Marks,
+    /// Rows that were rejected, so they must not be there.
+    refused: Marks,
+    seen: Marks,
+}
+
+impl Pass<'_> {
+    /// The mark of a key in one of the buckets.
+    fn position(&self, key: u64) -> Option<usize> {
+        let slot = self.buckets.binary_search(&(key / self.width)).ok()? as u64;
+        usize::try_from(slot * self.width + key % self.width).ok()
+    }
+
+    /// The key of a mark.
+    fn key(&self, position: usize) -> u64 {
+        let position = position as u64;
+        let slot = usize::try_from(position / self.width).unwrap_or(0);
+        self.buckets[slot] * self.width + position % self.width
+    }
+
+    /// Excludes rows that were not acknowledged.
+    fn except(&mut self, exception: &Exception) {
+        let from =
+            self.buckets.partition_point(|bucket| (bucket + 1) * self.width <= exception.first);
+        for bucket in &self.buckets[from..] {
+            let first = exception.first.max(bucket * self.width);
+            let end = exception.end().min((bucket + 1) * self.width);
+            if bucket * self.width >= exception.end() {
+                return;
+            }
+            for key in first..end {
+                if let Some(position) = self.position(key) {
+                    self.expected.set(position, false);
+                    self.late.set(position, exception.outcome == RowOutcome::Absent);
+                    self.refused.set(position, exception.outcome == RowOutcome::Refused);
+                }
+            }
+        }
+    }
+}
+
+impl TableAudit<'_, '_> {
+    /// Reads back all rows of these buckets (ascending), and returns what is wrong with them.
+    pub(super) async fn narrow(&mut self, buckets: &[u64]) -> Result<Figures, UserError> {
+        let width = self.ledger.width();
+        let at_once = usize::try_from(PASS_KEYS / width).unwrap_or(1).max(1);
+        let mut figures = Figures::default();
+        let mut left: Vec<&[u64]> = buckets.chunks(at_once).rev().collect();
+        let mut waits = Waits::default();
+        while let Some(buckets) = left.pop() {
+            let before = figures.clone();
+            if let Err(error) = self.narrow_some(buckets, &mut figures).await {
+                figures = before;
+                let next = Next::smaller_if(buckets.len() > 1);
+                self.admin.recover(error, &mut waits, next).await?;
+                push_halves(&mut left, buckets);
+            }
+        }
+        Ok(figures)
+    }
+
+    async fn narrow_some(
+        &mut self,
+        buckets: &[u64],
+        figures: &mut Figures,
+    ) -> Result<(), UserError> {
+        let width = self.ledger.width();
+        let mut pass = self.pass(buckets, width);
+        let mut ranges: Vec<KeyRange> = Vec::new();
+        for bucket in buckets {
+            push_range(&mut ranges, bucket * width..(bucket + 1) * width);
+        }
+        let (rows, table) = (&mut self.rows, self.table);
+        let progress = &self.input.progress;
+        let example = |fault: Fault, key, found, difference: Option<Difference>| AuditExample {
+            acknowledged: u64::from(fault != Fault::Surplus),
+            found,
+            column: difference
+                .as_ref()
+                .and_then(|d| table.columns.get(d.column))
+                .map(|column| column.name.clone()),
+            expected: difference.as_ref().map(|d| d.expected.clone()),
+            stored: difference.map(|d| d.found),
+            ..example(fault, &table.name, key)
+        };
+        let mut take = |row: StoredRow| {
+            progress.row();
+            figures.record.read_back += 1;
+            let Some(position) = pass.position(row.key) else {
+                return;
+            };
+            let (expected, late) = (pass.expected.get(position), pass.late.get(position));
+            if pass.seen.get(position) {
+                figures.record.duplicated += 1;
+                figures.record.surplus += 1;
+                figures.example(example(Fault::Duplicated, row.key, 2, None));
+            } else if late {
+                figures.late += 1;
+            } else if !expected {
+                figures.record.surplus += 1;
+                if pass.refused.get(position) {
+                    figures.record.refused_found += 1;
+                } else {
+                    figures.record.foreign += 1;
+                }
+                figures.example(example(Fault::Surplus, row.key, 1, None));
+            }
+            pass.seen.set(position, true);
+            if let Some(difference) = rows.difference(&row).filter(|_| expected || late) {
+                figures.record.altered += 1;
+                figures.example(example(Fault::Altered, row.key, 1, Some(difference)));
+            }
+        };
+        self.admin.read_rows(table, &ranges, &mut take).await?;
+        for position in pass.expected.without(&pass.seen) {
+            figures.record.missing += 1;
+            figures.example(example(Fault::Missing, pass.key(position), 0, None));
+        }
+        Ok(())
+    }
+
+    fn pass<'b>(&mut self, buckets: &'b [u64], width: u64) -> Pass<'b> {
+        let marks = usize::try_from(width).unwrap_or(0) * buckets.len();
+        let mut pass = Pass {
+            buckets,
+            width,
+            expected: Marks::new(marks),
+            late: Marks::new(marks),
+            refused: Marks::new(marks),
+            seen: Marks::new(marks),
+        };
+        let planned = self.ledger.rows();
+        for bucket in buckets {
+            let first = planned.start.max(bucket * width);
+            let end = planned.end.min((bucket + 1) * width);
+            for key in first..end {
+                if let Some(position) = pass.position(key) {
+                    pass.expected.set(position, true);
+                }
+            }
+        }
+        let exceptions = self.ledger.exceptions();
+        for number in 0..exceptions.parts() {
+            for exception in exceptions.part(number) {
+                pass.except(&exception);
+            }
+        }
+        pass
+    }
+}
+
+/// Maximum number of rows checked.
+const TRIED_MAX: usize = 24;
+/// Maximum number of rows kept from one response.
+const KEPT_MAX: usize = 1_024;
+
+impl TableAudit<'_, '_> {
+    /// Returns the columns that cannot be compared: the target itself reports a different text for the sent value, or
+    /// has no checksum for their type. The comparison judges all other differences.
+    pub(super) async fn uncomparable(&mut self) -> Result<Vec<usize>, UserError> {
+        let others: Vec<usize> =
+            (0..self.table.columns.len()).filter(|at| is_other(&self.table.columns[*at])).collect();
+        let mut left_out = Vec::new();
+        if others.is_empty() {
+            return Ok(left_out);
+        }
+        let rows = self.sampled_rows();
+        let step = rows.len().div_ceil(TRIED_MAX).max(1);
+        let mut ranges: Vec<KeyRange> = Vec::new();
+        for row in rows.into_iter().step_by(step) {
+            push_range(&mut ranges, row..row + 1);
+        }
+        let found = self.read_some(&ranges).await?;
+        for row in found {
+            let sent = self.rows.batch(row.key..row.key + 1);
+            for at in &others {
+                if !left_out.contains(at) && self.is_other_text(*at, &sent, &row).await? {
+                    left_out.push(*at);
+                }
+            }
+        }
+        Ok(left_out)
+    }
+
+    async fn read_some(&mut self, ranges: &[KeyRange]) -> Result<Vec<StoredRow>, UserError> {
+        let mut waits = Waits::default();
+        loop {
+            let mut found = Vec::new();
+            let mut take = |row| {
+                if found.len() < KEPT_MAX {
+                    found.push(row);
+                }
+            };
+            match self.admin.read_rows(self.table, ranges, &mut take).await {
+                Ok(()) => return Ok(found),
+                Err(error) if error.kind == UserErrorKind::Statement => return Ok(Vec::new()),
+                Err(error) => self.admin.recover(error, &mut waits, Next::Nothing).await?,
+            }
+        }
+    }
+
+    /// Whether a column holds the text that the target makes of the sent value, and that text differs.
+    async fn is_other_text(
+        &mut self,
+        at: usize,
+        sent: &RowBatch,
+        stored: &StoredRow,
+    ) -> Result<bool, UserError> {
+        let column = &self.table.columns[at];
+        let (Some(data), Some(value)) = (sent.columns.get(at), stored.values.get(at)) else {
+            return Ok(false);
+        };
+        let batch = RowBatch { columns: vec![data.clone()], ..sent.clone() };
+        let one = std::slice::from_ref(column);
+        if difference(one, &batch, 0, std::slice::from_ref(value)).is_none() {
+            return Ok(false);
+        }
+        let (Value::Text(sent), Value::Text(found)) = (value_at(column, data, 0), value) else {
+            return Ok(false);
+        };
+        let made = self.admin.ask(async |admin| admin.text_in(column, &sent).await).await?;
+        Ok(made.as_deref() == Some(found))
+    }
+}
+
+/// Returns the table without these columns in its comparison.
+pub(super) fn without(table: &BoundTable, columns: &[usize]) -> BoundTable {
+    let mut table = table.clone();
+    for at in columns {
+        if let Some(column) = table.columns.get_mut(*at) {
+            column.declared.form = StoredForm::Uncompared;
+        }
+    }
+    table
+}
+
+fn is_other(column: &BoundColumn) -> bool {
+    matches!(column.form(), StoredForm::Text | StoredForm::Equivalent)
 }

@@ -1,29 +1,34 @@
-//! The audit tries itself before the load, by writing: some rows of each new table are sent as the load
-//! sends them, and read back as the audit reads them.
+//! The audit tries itself before the load, by writing: some rows of each new table are sent as the load sends them, and
+//! read back as the audit reads them.
 //!
-//! A column that refuses such a row, or gives back another value than its type means, is named before the
-//! load begins. What must not be here: which tables are new, and how they are made anew.
+//! A column that refuses such a row, or gives back another value than its type means, is named before the load begins.
+//! What must not be here: which tables are new, and how they are made anew.
+//!
+//! The rows that were tried are compared with those that come back, by the audit's own expressions; of a refused row it
+//! is found which column's value does not fit.
 
-mod read_back;
-mod refused;
 mod sampled;
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_driver::{Admin, Connect, Target, Timeline};
-use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload, OpId};
+use highwater_model::display::count;
+use highwater_model::op::{
+    BoundColumn, BoundOpKind, BoundTable, BoundWorkload, OpId, RowBatch, Value,
+};
 use highwater_model::outcome::{ErrorClass, OpError};
+use highwater_model::stored::{KeyRange, StoredForm, StoredRow, difference, value_at};
 use highwater_model::units::Nanos;
-use highwater_model::user_error::UserError;
+use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_workload::Workload;
 
-use sampled::TriedTable;
-use sampled::{Sent, Writer};
+use self::sampled::{Sent, TriedTable, Writer, extreme_values, kind_of, set};
+use crate::audit::{form, push_range};
+use crate::table_setup::DeclaredTables;
 
 pub(crate) use sampled::last_row;
-
-use crate::binding::DeclaredTables;
 
 /// Everything together takes no longer.
 pub(crate) const LIMIT: Nanos = Nanos::from_secs(2);
@@ -205,4 +210,352 @@ impl Canary<'_> {
         }
         Ok(written)
     }
+}
+
+/// Rows that are sent with other columns of a refused one, of which each may be refused for its own: if two
+/// of three are, all of them are once in 650 times.
+const EXCHANGES_MAX: usize = 16;
+/// Rows that are tried to find the first one that is refused.
+const HALVINGS_MAX: usize = 40;
+
+/// What comes of exchanging the values of two rows.
+enum Exchange {
+    /// This column's value alone has a row refused.
+    Column(usize),
+    /// Another row is refused as it is.
+    AllRefused,
+    /// It is no column's alone, or something else happened.
+    Unclear,
+}
+
+impl TriedTable<'_> {
+    /// The error that names the column whose value the target refuses in this row, or in an earlier one;
+    /// none if it is not one column's.
+    async fn refused(
+        &self,
+        writer: &mut Writer,
+        admin: &mut dyn Admin,
+        row: u64,
+        stored: &[u64],
+        why: &str,
+    ) -> Result<Option<UserError>, UserError> {
+        let (row, why) = self.earliest(writer, row, stored, why).await;
+        let sent = self.rows(row, 1);
+        let column = match self.by_exchange(writer, &sent).await {
+            Exchange::Column(column) => Some(column),
+            Exchange::AllRefused => self.by_type(admin, &sent).await?,
+            Exchange::Unclear => return Ok(None),
+        };
+        let message = column.and_then(|at| self.cannot_store(at, &sent, &why));
+        let message = message.unwrap_or_else(|| {
+            let (table, number) = (&self.table.name, count(row));
+            format!("table `{table}`: row {number} cannot be stored, nor another one: {why}")
+        });
+        Ok(Some(UserError::usage(message).with_hint(
+            "give the column a type that keeps the workload's values, in its `create`, or end the run \
+             before that row, with --rows and --warm-up 0s",
+        )))
+    }
+
+    /// Sends rows with the values at the ends of what the columns' generators may make, of all columns at
+    /// once; returns those that are stored. Fails with a column whose value the target refuses.
+    async fn write_extremes(&mut self, writer: &mut Writer) -> Result<Vec<u64>, UserError> {
+        let mut stored = Vec::new();
+        let ends = extreme_values(self.workload, self.position);
+        let rows = ends.iter().map(Vec::len).max().unwrap_or(0);
+        for number in 0..rows {
+            let Some(row) = writer.fresh(self.first_row) else {
+                break;
+            };
+            let mut batch = self.rows(row, 1);
+            for (data, values) in batch.columns.iter_mut().zip(&ends) {
+                if let Some(value) = values.get(number) {
+                    set(data, value);
+                }
+            }
+            match writer.send(self.op, batch.clone()).await {
+                Sent::Stored => stored.push(row),
+                Sent::Unclear(_) => break,
+                Sent::Refused(why) => {
+                    let named = self.refused_extreme(writer, batch, &why).await;
+                    named.map_or(Ok(()), Err)?;
+                    continue;
+                }
+            }
+            self.made.push(batch);
+        }
+        Ok(stored)
+    }
+
+    /// The error that names the column whose value the target refuses in a row that was made; none if it
+    /// is not one column's: together the ends of several columns may be no row of the workload.
+    async fn refused_extreme(
+        &mut self,
+        writer: &mut Writer,
+        sent: RowBatch,
+        why: &str,
+    ) -> Option<UserError> {
+        let Exchange::Column(column) = self.by_exchange(writer, &sent).await else {
+            return None;
+        };
+        self.made.push(sent.clone());
+        let message = self.cannot_store(column, &sent, why)?;
+        Some(UserError::usage(message).with_hint(
+            "give the column a type that keeps the workload's values, in its `create`, or narrow its \
+             generator",
+        ))
+    }
+
+    fn cannot_store(&self, at: usize, sent: &RowBatch, why: &str) -> Option<String> {
+        let column = self.table.columns.get(at)?;
+        let value = form(&value_at(column, sent.columns.get(at)?, 0));
+        let (table, name, kind) = (&self.table.name, &column.name, kind_of(column));
+        let origin = self.origin(sent.first_row);
+        Some(format!(
+            "table `{table}`: column `{name}` is {kind} and cannot store {value}, {origin}: {why}"
+        ))
+    }
+
+    /// The first row that is refused, where all before it are stored, as of values that rise.
+    async fn earliest(
+        &self,
+        writer: &mut Writer,
+        row: u64,
+        stored: &[u64],
+        why: &str,
+    ) -> (u64, String) {
+        let below = stored.iter().copied().filter(|stored| *stored < row);
+        let (mut low, mut found) = (below.max(), (row, why.to_owned()));
+        for _ in 0..HALVINGS_MAX {
+            let Some(good) = low.filter(|good| found.0 - good > 1) else {
+                break;
+            };
+            let middle = good + (found.0 - good) / 2;
+            if stored.contains(&middle) {
+                low = Some(middle);
+                continue;
+            }
+            match writer.send(self.op, self.rows(middle, 1)).await {
+                Sent::Stored => low = Some(middle),
+                Sent::Refused(why) => found = (middle, why),
+                Sent::Unclear(_) => break,
+            }
+        }
+        found
+    }
+
+    /// The column whose value, put into a row that is stored otherwise, has that row refused; it is in one
+    /// half of the columns, then in one of these, and so on.
+    async fn by_exchange(&self, writer: &mut Writer, refused: &RowBatch) -> Exchange {
+        // A row in which nothing is exchanged.
+        match self.exchanged(writer, refused, &[]).await {
+            Some(false) => {}
+            Some(true) => return Exchange::AllRefused,
+            None => return Exchange::Unclear,
+        }
+        let mut suspects: Vec<usize> = (0..refused.columns.len()).collect();
+        while suspects.len() > 1 {
+            let other = suspects.split_off(suspects.len() / 2);
+            match self.exchanged(writer, refused, &suspects).await {
+                Some(true) => {}
+                Some(false) => suspects = other,
+                None => return Exchange::Unclear,
+            }
+        }
+        match self.exchanged(writer, refused, &suspects).await {
+            Some(true) => suspects.pop().map_or(Exchange::Unclear, Exchange::Column),
+            _ => Exchange::Unclear,
+        }
+    }
+
+    /// Whether rows are refused with these columns of another one, whatever their own values are. None of
+    /// them was sent before: a key may be unique.
+    async fn exchanged(
+        &self,
+        writer: &mut Writer,
+        refused: &RowBatch,
+        columns: &[usize],
+    ) -> Option<bool> {
+        for _ in 0..EXCHANGES_MAX {
+            let mut batch = self.rows(writer.fresh(self.first_row)?, 1);
+            for column in columns {
+                batch.columns[*column].clone_from(&refused.columns[*column]);
+            }
+            match writer.send(self.op, batch).await {
+                Sent::Stored => return Some(false),
+                Sent::Refused(_) => {}
+                Sent::Unclear(_) => return None,
+            }
+        }
+        Some(true)
+    }
+
+    /// The column of whose type the target makes nothing of the text that was sent.
+    async fn by_type(
+        &self,
+        admin: &mut dyn Admin,
+        refused: &RowBatch,
+    ) -> Result<Option<usize>, UserError> {
+        for (at, column) in self.table.columns.iter().enumerate() {
+            let sent = refused.columns.get(at).map(|data| data.value(0));
+            let text = match sent {
+                Some(Value::Text(text)) => text.to_string(),
+                Some(Value::Integer(number)) => number.to_string(),
+                _ => continue,
+            };
+            let is_typed = !column.declared.name.is_empty();
+            if is_typed && admin.text_in(column, &text).await?.is_none() {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Rows that are kept of one answer.
+const KEPT_MAX: usize = 1_024;
+
+impl TriedTable<'_> {
+    /// Compares the rows that are stored with those that were sent; returns the columns that cannot be
+    /// compared.
+    async fn read_back(
+        &self,
+        admin: &mut dyn Admin,
+        written: &[u64],
+    ) -> Result<Vec<usize>, UserError> {
+        if written.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.check_visible(admin, written.len() as u64).await?;
+        let mut uncompared = self.without_checksum(admin).await?;
+        let mut ranges: Vec<KeyRange> = Vec::new();
+        for row in written {
+            push_range(&mut ranges, *row..row + 1);
+        }
+        let mut found: BTreeMap<u64, StoredRow> = BTreeMap::new();
+        let mut take = |row: StoredRow| {
+            if found.len() < KEPT_MAX {
+                found.insert(row.key, row);
+            }
+        };
+        match admin.read_rows(&self.table, &ranges, &mut take).await {
+            Ok(()) => {}
+            // The audit says it, with the expression that is to blame.
+            Err(error) if is_lasting(&error) && self.before_load => return Ok(uncompared),
+            Err(error) => return Err(error),
+        }
+        // Under a wrong key there are other rows, or none: that, too, is the audit's to say.
+        if self.has_other_keys(&found, written) {
+            return Ok(uncompared);
+        }
+        for row in found.values().filter(|row| written.contains(&row.key)) {
+            let sent = self.sent(row.key);
+            for (at, column) in self.table.columns.iter().enumerate() {
+                if column.value.is_some() || uncompared.contains(&at) {
+                    continue;
+                }
+                if !self.is_stored(admin, column, at, &sent, row).await? {
+                    uncompared.push(at);
+                }
+            }
+        }
+        Ok(uncompared)
+    }
+
+    /// Whether a row is found under the key of another one.
+    fn has_other_keys(&self, found: &BTreeMap<u64, StoredRow>, written: &[u64]) -> bool {
+        let is_row = |row: &StoredRow, number: u64| {
+            let sent = self.sent(number);
+            difference(&self.table.columns, &sent, 0, &row.values).is_none()
+        };
+        let mut others = found.values().filter(|row| !is_row(row, row.key));
+        others.any(|row| written.iter().any(|number| is_row(row, *number)))
+    }
+
+    /// Fails if not all rows that were acknowledged can be seen, and the target says why.
+    async fn check_visible(&self, admin: &mut dyn Admin, rows: u64) -> Result<(), UserError> {
+        let Some(why) = admin.hidden_rows(&self.table).await? else {
+            return Ok(());
+        };
+        let counts = admin.count_by_key(&self.table, u64::MAX).await?;
+        let with_key: u64 = counts.buckets.iter().map(|(_, rows)| rows).sum();
+        let seen = with_key + counts.without_key;
+        if seen >= rows {
+            return Ok(());
+        }
+        let (seen, rows) = (count(seen), count(rows));
+        let name = &self.table.name;
+        let message = format!("table `{name}`: {seen} of {rows} stored rows can be seen: {why}");
+        Err(UserError::usage(message).with_hint(
+            "run as a user who sees every row, or leave the policy out of the workload's `create`; \
+             --audit off measures without comparing rows",
+        ))
+    }
+
+    /// Columns of which the target makes no checksum.
+    async fn without_checksum(&self, admin: &mut dyn Admin) -> Result<Vec<usize>, UserError> {
+        match admin.sums_by_key(&self.table, 1).await {
+            Err(error) if is_lasting(&error) && self.before_load => {}
+            summed => return summed.map(|_| Vec::new()),
+        }
+        let mut refused = Vec::new();
+        for (at, column) in self.table.columns.iter().enumerate() {
+            let alone = BoundTable { columns: vec![column.clone()], ..self.table.clone() };
+            match admin.sums_by_key(&alone, 1).await {
+                Ok(_) => {}
+                Err(error) if !is_lasting(&error) => return Err(error),
+                // A workload's own expression is named by the audit, and so is its key.
+                Err(_) if column.value.is_some() => {}
+                Err(_) => refused.push(at),
+            }
+        }
+        if refused.len() == self.table.columns.len() {
+            refused.clear();
+        }
+        Ok(refused)
+    }
+
+    /// Whether a column holds what was sent; false if its type has several texts for that, and these
+    /// are not the same. Fails if it holds anything else.
+    async fn is_stored(
+        &self,
+        admin: &mut dyn Admin,
+        column: &BoundColumn,
+        at: usize,
+        sent: &RowBatch,
+        stored: &StoredRow,
+    ) -> Result<bool, UserError> {
+        let Some(data) = sent.columns.get(at) else {
+            return Ok(true);
+        };
+        let batch = RowBatch { columns: vec![data.clone()], ..sent.clone() };
+        let value = stored.values.get(at).unwrap_or(&Value::Null);
+        let one = std::slice::from_ref(column);
+        if difference(one, &batch, 0, std::slice::from_ref(value)).is_none() {
+            return Ok(true);
+        }
+        let is_text = matches!(column.form(), StoredForm::Text | StoredForm::Equivalent);
+        if let (true, Value::Text(sent), Value::Text(found)) =
+            (is_text, value_at(column, data, 0), value)
+            && admin.text_in(column, &sent).await?.as_deref() == Some(found)
+        {
+            return Ok(false);
+        }
+        let (expected, found) = (form(&value_at(column, data, 0)), form(value));
+        let (table, name, kind) = (&self.table.name, &column.name, kind_of(column));
+        let origin = self.origin(stored.key);
+        let message = format!(
+            "table `{table}`: column `{name}` is {kind} and cannot store {expected}, {origin}: it gives \
+             back {found}"
+        );
+        Err(UserError::usage(message).with_hint(
+            "give the column a type that keeps the workload's values, in its `create`; --audit off \
+             measures without comparing rows",
+        ))
+    }
+}
+
+/// Whether the target refused a statement itself, and would again.
+fn is_lasting(error: &UserError) -> bool {
+    error.kind == UserErrorKind::Statement
 }

@@ -205,3 +205,16 @@ fn a_node_that_leaves_with_its_disk_does_not_stop_a_run() {
 fn space(free: u64, total: u64) -> DiskSpace {
     DiskSpace { place: String::new(), free_bytes: free << 20, total_bytes: total << 20 }
 }
+
+#[test]
+fn a_disk_that_a_second_could_fill_is_looked_at_more_often() {
+    for (free, total, millis) in [
+        (30 << 20, 30 << 20, 20),
+        (1 << 30, 1 << 30, 237),
+        (100 << 30, 1 << 40, 1_000),
+        (0, 30 << 20, 20),
+    ] {
+        let space = DiskSpace { place: String::new(), free_bytes: free, total_bytes: total };
+        assert_eq!(pause(&space).0 / 1_000_000, millis, "{free} of {total}");
+    }
+}

@@ -1,13 +1,15 @@
 //! The ledger: acknowledged, refused and unknown rows, per key bucket.
 //!
 //! Keys are row indexes. A bucket holds the number of its acknowledged rows and, per column, their checksum
-//! ([`highwater_analysis::sums`]), in bounded memory; rows that were not acknowledged are kept by batch and row. Must
-//! not query the target or compare with it.
+//! ([`highwater_analysis::sums`]), in bounded memory; rows that were not acknowledged are kept by batch and row. The
+//! latter are held in a bounded list, which overflows to a bounded file in the run's directory. Must not query the
+//! target or compare with it.
 
-pub(crate) mod exceptions;
 pub(crate) mod replaced;
-pub(crate) mod spans;
 pub(crate) mod stored;
+
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 
@@ -18,10 +20,9 @@ use highwater_model::record::ExpectedBucket;
 use highwater_model::units::Nanos;
 use highwater_workload::ReplacedKeys;
 
+use self::replaced::Replacements;
+use self::stored::{Span, SpanOutcome};
 use crate::store::Spill;
-use exceptions::{Exceptions, RowOutcome};
-use replaced::Replacements;
-use spans::{Span, SpanOutcome};
 
 /// Rows of a table, or of a part of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -148,7 +149,7 @@ impl Ledger {
 
     fn note_fresh(&mut self, first: u64, rows: u64, outcome: SpanOutcome) {
         let span = Span { first, rows, outcome };
-        spans::push(&mut self.fresh, span);
+        stored::push(&mut self.fresh, span);
     }
 
     /// Records rows that were not acknowledged.
@@ -260,7 +261,7 @@ impl Ledger {
     }
 
     /// Whether it has checksums in addition to row counts.
-    pub(crate) fn adds_up(&self) -> bool {
+    fn adds_up(&self) -> bool {
         self.expected.columns() > 0
     }
 
@@ -338,5 +339,188 @@ impl Ledger {
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// Maximum exceptions in memory; overflow goes to the file in chunks of this size.
+const HELD_MAX: usize = 32_768;
+/// Bytes of an exception in the file.
+const BYTES: usize = 21;
+/// Maximum exceptions in the file: 256 MiB.
+const SPILLED_MAX: u64 = (256 << 20) / BYTES as u64;
+
+/// Why rows are not among the acknowledged ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RowOutcome {
+    /// The target reported that it did not store them.
+    Refused,
+    /// Unknown.
+    Unknown,
+    /// The target stored some of them without reporting which: at least `least`, at most `most`.
+    Partly { least: u32, most: u32 },
+    /// They were never sent.
+    NotSent,
+    /// Of unknown outcome, searched for and not found.
+    Absent,
+}
+
+/// A range of consecutive rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Exception {
+    /// Index of the first row.
+    pub(crate) first: u64,
+    /// At least 1.
+    pub(crate) rows: u32,
+    pub(crate) outcome: RowOutcome,
+}
+
+impl Exception {
+    /// Index after the last row.
+    pub(crate) fn end(&self) -> u64 {
+        self.first.saturating_add(self.rows.into())
+    }
+
+    /// Whether the audit must search for them.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.outcome, RowOutcome::Unknown | RowOutcome::Partly { .. })
+    }
+
+    fn write(&self, bytes: &mut Vec<u8>) {
+        let (kind, least, most) = match self.outcome {
+            RowOutcome::Refused => (0_u8, 0, 0),
+            RowOutcome::Unknown => (1, 0, 0),
+            RowOutcome::Partly { least, most } => (2, least, most),
+            RowOutcome::NotSent => (3, 0, 0),
+            RowOutcome::Absent => (4, 0, 0),
+        };
+        bytes.extend_from_slice(&self.first.to_le_bytes());
+        bytes.extend_from_slice(&self.rows.to_le_bytes());
+        bytes.push(kind);
+        bytes.extend_from_slice(&least.to_le_bytes());
+        bytes.extend_from_slice(&most.to_le_bytes());
+    }
+
+    fn read(bytes: &[u8; BYTES]) -> Self {
+        let (first, rest) = bytes.split_at(8);
+        let number = |at: usize| {
+            let four = rest.get(at..at + 4).and_then(|four| four.try_into().ok());
+            u32::from_le_bytes(four.unwrap_or_default())
+        };
+        let outcome = match rest[4] {
+            0 => RowOutcome::Refused,
+            1 => RowOutcome::Unknown,
+            2 => RowOutcome::Partly { least: number(5), most: number(9) },
+            3 => RowOutcome::NotSent,
+            _ => RowOutcome::Absent,
+        };
+        Self {
+            first: u64::from_le_bytes(first.try_into().unwrap_or_default()),
+            rows: number(0),
+            outcome,
+        }
+    }
+}
+
+/// All exceptions, in order of arrival.
+#[derive(Debug)]
+pub(crate) struct Exceptions {
+    held: Vec<Exception>,
+    spill: Spill,
+    spilled: u64,
+    /// Why some exceptions could not be kept.
+    lost: Option<String>,
+}
+
+impl Exceptions {
+    /// Empty; overflow goes to the file.
+    pub(crate) fn new(spill: Spill) -> Self {
+        Self { held: Vec::new(), spill, spilled: 0, lost: None }
+    }
+
+    /// Adds an exception. Neighbors with the same outcome are joined, except those that the audit searches for: it
+    /// reports their outcome batch by batch.
+    pub(crate) fn push(&mut self, exception: Exception) {
+        if exception.rows == 0 {
+            return;
+        }
+        if let Some(last) = self.held.last_mut()
+            && last.end() == exception.first
+            && last.outcome == exception.outcome
+            && !last.is_open()
+            && let Some(rows) = last.rows.checked_add(exception.rows)
+        {
+            last.rows = rows;
+            return;
+        }
+        if self.held.len() == HELD_MAX {
+            self.write_held();
+        }
+        self.held.push(exception);
+    }
+
+    /// Adds rows that may exceed the size of one exception.
+    fn push_rows(&mut self, first: u64, rows: u64, outcome: RowOutcome) {
+        let (mut first, mut left) = (first, rows);
+        while left > 0 {
+            let part = u32::try_from(left).unwrap_or(u32::MAX);
+            self.push(Exception { first, rows: part, outcome });
+            first = first.saturating_add(part.into());
+            left -= u64::from(part);
+        }
+    }
+
+    fn write_held(&mut self) {
+        let full = self.spilled + self.held.len() as u64 > SPILLED_MAX;
+        let written = if full {
+            Err("there are more refused and unknown batches than are kept".to_owned())
+        } else {
+            let mut bytes = Vec::with_capacity(self.held.len() * BYTES);
+            for exception in &self.held {
+                exception.write(&mut bytes);
+            }
+            self.spill.append(&bytes).map_err(|error| error.message)
+        };
+        match written {
+            Ok(()) => self.spilled += self.held.len() as u64,
+            Err(error) => {
+                self.lost.get_or_insert(error);
+            }
+        }
+        self.held.clear();
+    }
+
+    /// Why some exceptions could not be kept; the audit is then not exact.
+    pub(crate) fn lost(&self) -> Option<&str> {
+        self.lost.as_deref()
+    }
+
+    /// Appends the exceptions of another list.
+    pub(crate) fn append(&mut self, mut other: Self) {
+        for number in 0..other.parts() {
+            for exception in other.part(number) {
+                self.push(exception);
+            }
+        }
+        if let Some(lost) = other.lost.take() {
+            self.lost.get_or_insert(lost);
+        }
+    }
+
+    /// The number of bounded parts for reading.
+    pub(crate) fn parts(&self) -> u64 {
+        self.spilled.div_ceil(HELD_MAX as u64) + 1
+    }
+
+    /// One of the parts, of at most [`HELD_MAX`]; empty if it cannot be read.
+    pub(crate) fn part(&mut self, number: u64) -> Vec<Exception> {
+        let at = number.saturating_mul(HELD_MAX as u64);
+        if at >= self.spilled {
+            return self.held.clone();
+        }
+        let count = (self.spilled - at).min(HELD_MAX as u64);
+        let mut buffer = vec![0; usize::try_from(count).unwrap_or(0) * BYTES];
+        if let Err(error) = self.spill.read(at * BYTES as u64, &mut buffer) {
+            self.lost.get_or_insert(error.message);
+            return Vec::new();
+        }
+        let (records, _) = buffer.as_chunks::<BYTES>();
+        records.iter().map(Exception::read).collect()
+    }
+}

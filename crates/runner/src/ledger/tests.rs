@@ -1,13 +1,13 @@
 //! The ledger keeps counts and checksums exact, for any order of batches and any doubling of widths.
 
+use proptest::prelude::*;
+
 use highwater_analysis::sums::BUCKETS_MAX;
 use highwater_model::op::{ColumnData, ColumnType};
 use highwater_model::outcome::{ErrorClass, OpError};
 use highwater_model::stored;
 use highwater_model::units::Nanos;
-use proptest::prelude::*;
 
-use super::exceptions::Exception;
 use super::replaced::Verdict;
 use super::*;
 
@@ -179,4 +179,62 @@ proptest! {
 
 fn sum_of(left: u64, right: u64) -> u64 {
     left.wrapping_add(right)
+}
+
+fn all(exceptions: &mut Exceptions) -> Vec<Exception> {
+    let mut found = Vec::new();
+    for number in 0..exceptions.parts() {
+        found.extend(exceptions.part(number));
+    }
+    found
+}
+
+fn one(first: u64, rows: u32, outcome: RowOutcome) -> Exception {
+    Exception { first, rows, outcome }
+}
+
+#[test]
+fn neighbors_with_one_outcome_are_merged_unless_the_audit_searches_for_them() {
+    let root = tempfile::tempdir().unwrap();
+    let mut list = Exceptions::new(Spill::at(root.path().join("a")));
+    list.push(one(0, 10, RowOutcome::Refused));
+    list.push(one(10, 10, RowOutcome::Refused));
+    list.push(one(20, 10, RowOutcome::Unknown));
+    list.push(one(30, 10, RowOutcome::Unknown));
+    list.push(one(40, 10, RowOutcome::NotSent));
+    list.push(one(60, 0, RowOutcome::Refused));
+    let rows: Vec<_> = all(&mut list).iter().map(|e| (e.first, e.rows)).collect();
+    assert_eq!(rows, [(0, 20), (20, 10), (30, 10), (40, 10)]);
+}
+
+#[test]
+fn exceptions_beyond_memory_are_read_back_from_a_file_that_has_no_name() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("spilled");
+    let mut list = Exceptions::new(Spill::at(path.clone()));
+    let outcomes = [
+        RowOutcome::Refused,
+        RowOutcome::Unknown,
+        RowOutcome::Partly { least: 7, most: 9 },
+        RowOutcome::NotSent,
+        RowOutcome::Absent,
+    ];
+    let count = HELD_MAX as u64 * 2 + 5;
+    let made = |at: u64| one(at * 10, 3, outcomes[usize::try_from(at % 5).unwrap()]);
+    (0..count).for_each(|at| list.push(made(at)));
+    assert_eq!(list.held.len(), 5);
+    assert!(!path.exists());
+    let mut other = Exceptions::new(Spill::at(root.path().join("other")));
+    other.push(one(5, 1, RowOutcome::Unknown));
+    other.append(list);
+    let found = all(&mut other);
+    assert!(found[1..].iter().copied().eq((0..count).map(made)));
+    assert_eq!((found.len() as u64, other.lost()), (count + 1, None));
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_reported() {
+    let mut list = Exceptions::new(Spill::at("/nowhere/at/all".into()));
+    (0..=HELD_MAX as u64).for_each(|at| list.push(one(at * 10, 1, RowOutcome::Refused)));
+    assert!(list.lost().unwrap().contains("/nowhere/at/all"));
 }

@@ -3,12 +3,9 @@
 //! Must not decide what a run does next.
 
 pub(crate) mod collector;
-mod interval_lines;
 mod journaled;
-pub(crate) mod ledger_log;
 mod objectives;
 mod results;
-mod so_far;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,8 +26,7 @@ use highwater_model::record::{
 };
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
-use interval_lines::{delta_of, interval_record};
-use journaled::Journaled;
+use journaled::{Journaled, delta_of, interval_record};
 use results::{
     LOAD, MachineUse, availability_record, client_record, measured, phase_beside, phase_record,
     result_record, stream_record,
@@ -47,7 +43,7 @@ use crate::store::{self, JournalLine, StoredRun};
 use crate::table_setup::ExistingTables;
 use crate::telemetry;
 
-pub use so_far::{ReportsSoFar, SoFar};
+pub use journaled::{ReportsSoFar, SoFar};
 
 /// Reads the record of a run from its directory or record file. The record of a killed run is made from its other
 /// files. That of a run on which a process is at work is judged as running.

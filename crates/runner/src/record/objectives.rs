@@ -8,7 +8,7 @@ use highwater_model::event::ObjectiveSoFar;
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{Objective, Plan, Unit};
 
-use super::interval_lines::{KeyNames, StreamName};
+use super::journaled::{KeyNames, StreamName};
 use crate::recorder::{IntervalDelta, WindowDelta};
 
 /// The counts so far.

@@ -13,11 +13,11 @@ use highwater_model::record::{
 };
 use highwater_model::units::Nanos;
 
+use crate::executor::SessionsWorked;
 use crate::planner::sessions_of;
 use crate::recorder::{ClassErrors, Gap, KeyStats};
 use crate::schedule::{PhaseTimes, ScheduledPhase};
 use crate::telemetry::{self, Counters};
-use crate::thread_record::SessionsWorked;
 
 /// Name of the phase that fills the tables.
 pub(crate) const LOAD: &str = "load";

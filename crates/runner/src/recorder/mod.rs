@@ -1,29 +1,34 @@
 //! The recorder: one per executor thread, no locks; what it holds is taken once a second.
 //!
-//! Latency belongs to the second and the phase in which an op was *due*, throughput to the
-//! second in which it *finished*. Results are keyed by (phase, stream, op), so that steps never
-//! blend. Failed and dropped ops rank as infinite; failed ones have a histogram of their own as well. Of an op that the
-//! target acknowledged in part the rows that it did not rank as infinite.
+//! Latency belongs to the second and the phase in which an op was *due*, throughput to the second in which it
+//! *finished*. Results are keyed by (phase, stream, op), so that steps never blend. Failed and dropped ops rank as
+//! infinite; failed ones have a histogram of their own as well. Of an op that the target acknowledged in part the rows
+//! that it did not rank as infinite.
+//!
+//! Failed ops are counted by class, code and message. Messages that differ in their numbers only are one: a server
+//! quotes the key of each row that it refuses. Beyond a bound, further ones count together.
 
-mod failures;
 mod intervals;
 mod key_stats;
-mod windows;
 
-use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 use highwater_model::plan::Objective;
+use highwater_model::record::FailureRecord;
 use highwater_model::units::Nanos;
 
-pub use failures::Failures;
+use self::intervals::{EndedOp, WindowDeltas};
+
 pub use intervals::{
     AcknowledgementMap, BoundedTimes, Gap, GapSearch, IntervalDelta, Intervals, MILLIS_PER_MAP,
-    WINDOWS_PER_SECOND,
+    WINDOWS_PER_SECOND, WindowCounts, WindowDelta,
 };
 pub(crate) use key_stats::PhaseKeys;
 pub use key_stats::{ClassErrors, KeyStats, RowWait};
-pub use windows::{WindowCounts, WindowDelta};
-
-use windows::{EndedOp, WindowDeltas};
 
 /// An op that has ended, with its times.
 #[derive(Debug)]
@@ -306,5 +311,111 @@ fn stats_of(stats: &mut [Option<Box<KeyStats>>], key: usize) -> &mut KeyStats {
     stats[key].get_or_insert_with(Box::default)
 }
 
-#[cfg(test)]
-mod tests;
+/// Messages of one op that are told apart.
+const MESSAGES_MAX: usize = 20;
+/// Characters of a message.
+const MESSAGE_MAX: usize = 300;
+/// Stands for all messages of a class beyond the bound.
+const OTHERS: &str = "other messages";
+
+/// Class, code, and the message without its numbers.
+type Kind = (ErrorClass, Option<String>, String);
+
+/// See the module.
+#[derive(Debug, Clone, Default)]
+pub struct Failures(BTreeMap<Kind, Seen>);
+
+/// How often something was seen, and when last.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    count: u64,
+    /// The words of the first one.
+    message: String,
+    /// In seconds from the start of the run; 0 where it is not counted by second.
+    last_s: u64,
+}
+
+impl Failures {
+    /// Adds an op that ended in this second.
+    fn note(&mut self, error: &OpError, second: u64) {
+        let message: String = error.message.chars().take(MESSAGE_MAX).collect();
+        let kind = (error.class, error.code.clone(), without_numbers(&message));
+        self.add(kind, Seen { count: 1, message, last_s: second });
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (kind, seen) in &other.0 {
+            self.add(kind.clone(), seen.clone());
+        }
+    }
+
+    /// Those of a second of a journal, without the ones of an unknown class.
+    pub(crate) fn of_second(second: u64, records: &[FailureRecord]) -> Self {
+        let mut failures = Self::default();
+        for record in records {
+            let mut classes = ErrorClass::ALL.into_iter();
+            if let Some(class) = classes.find(|class| class.name() == record.class) {
+                let kind = (class, record.code.clone(), without_numbers(&record.message));
+                let (count, message) = (record.count, record.message.clone());
+                failures.add(kind, Seen { count, message, last_s: second });
+            }
+        }
+        failures
+    }
+
+    /// Number of ops by class.
+    pub(crate) fn by_class(&self) -> BTreeMap<ErrorClass, u64> {
+        let mut by_class = BTreeMap::new();
+        for ((class, ..), seen) in &self.0 {
+            *by_class.entry(*class).or_default() += seen.count;
+        }
+        by_class
+    }
+
+    fn add(&mut self, mut kind: Kind, seen: Seen) {
+        let Seen { count, mut message, last_s } = seen;
+        if !self.0.contains_key(&kind) && self.0.len() >= MESSAGES_MAX {
+            OTHERS.clone_into(&mut message);
+            kind = (kind.0, None, OTHERS.to_owned());
+        }
+        let entry = self.0.entry(kind);
+        let known = entry.or_insert_with(|| Seen { message, ..Seen::default() });
+        known.count += count;
+        known.last_s = known.last_s.max(last_s);
+    }
+
+    /// As they stand in a record, most frequent first.
+    pub(crate) fn records(&self) -> Vec<FailureRecord> {
+        self.seen().into_iter().map(|(failure, _)| failure).collect()
+    }
+
+    /// The same, each with the second in which it was seen last.
+    pub(crate) fn seen(&self) -> Vec<(FailureRecord, u64)> {
+        let records = self.0.iter().map(|((class, code, _), seen)| {
+            let record = FailureRecord {
+                class: class.name().to_owned(),
+                code: code.clone(),
+                message: seen.message.clone(),
+                count: seen.count,
+                hint: None,
+            };
+            (record, seen.last_s)
+        });
+        let mut records: Vec<(FailureRecord, u64)> = records.collect();
+        records.sort_by_key(|(failure, _)| std::cmp::Reverse(failure.count));
+        records
+    }
+}
+
+/// The text with each number as one `#`.
+fn without_numbers(text: &str) -> String {
+    let mut short = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if !letter.is_ascii_digit() {
+            short.push(letter);
+        } else if !short.ends_with('#') {
+            short.push('#');
+        }
+    }
+    short
+}

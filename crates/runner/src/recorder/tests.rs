@@ -302,3 +302,42 @@ fn additions_to_any_order_of_seconds_and_keys_never_mix() {
     intervals.at(Nanos::ZERO, 0).offered += 1;
     assert_eq!(intervals.take()[0].offered, 1);
 }
+
+fn error(class: ErrorClass, code: &str, message: &str) -> OpError {
+    OpError { class, code: Some(code.to_owned()), message: message.to_owned() }
+}
+
+#[test]
+fn messages_that_differ_in_numbers_are_one_and_their_number_is_bounded() {
+    let mut failures = Failures::default();
+    for key in 0..30 {
+        let message = format!("Duplicate entry '{key}' for key 'PRIMARY'");
+        failures.note(&error(ErrorClass::Constraint, "1062", &message), 7);
+    }
+    failures.note(&error(ErrorClass::Conflict, "1213", "Deadlock found"), 9);
+    let records = failures.records();
+    let found: Vec<_> = records.iter().map(|one| (one.count, one.code.as_deref())).collect();
+    assert_eq!(found, [(30, Some("1062")), (1, Some("1213"))]);
+    assert_eq!(records[0].message, "Duplicate entry '0' for key 'PRIMARY'");
+    let last_seen: Vec<u64> = failures.seen().iter().map(|(_, second)| *second).collect();
+    assert_eq!(last_seen, [7, 9]);
+    // A journal keeps them second by second.
+    let mut again = Failures::of_second(3, &records);
+    again.merge(&Failures::of_second(8, &records));
+    let by_class = again.by_class();
+    assert_eq!((by_class[&ErrorClass::Constraint], by_class[&ErrorClass::Conflict]), (60, 2));
+    assert!(again.seen().iter().all(|(_, second)| *second == 8), "{again:?}");
+    for letter in "abcdefghijklmnopqrstuvwxyz".chars() {
+        let message = format!("word {letter}");
+        failures.note(&error(ErrorClass::Data, "22000", &message), 1);
+    }
+    let mut twice = failures.clone();
+    twice.merge(&failures);
+    for (failures, times) in [(failures, 1), (twice, 2)] {
+        let records = failures.records();
+        assert_eq!(records.len(), MESSAGES_MAX + 1);
+        let all: u64 = records.iter().map(|one| one.count).sum();
+        assert_eq!(all, 57 * times, "none is left out");
+        assert!(records.iter().any(|one| one.message == OTHERS));
+    }
+}

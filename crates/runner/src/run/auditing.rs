@@ -10,13 +10,11 @@ use highwater_model::record::AuditStatus;
 use highwater_model::units::Nanos;
 use highwater_workload::Invariant;
 
-use super::state::Run;
+use super::Run;
 use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, audit_unless};
-use crate::control::{Controls, Received};
-use crate::intervention::obey_after_load;
+use crate::control::{Controls, Received, obey_after_load};
 use crate::ledger::Ledger;
-use crate::request::Observer;
-use crate::request::RunRequest;
+use crate::request::{Observer, RunRequest};
 use highwater_driver::interrupts::{Interrupts, StopRequest};
 
 /// Why replaced rows cannot be compared on a model.

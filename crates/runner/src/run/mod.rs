@@ -1,12 +1,14 @@
 //! A run from beginning to end: connect, create, load, measure, drain, audit, record.
 //!
-//! Shows the sequence of a run; each step is a separate module.
+//! Shows the sequence of a run; each step is a separate module, and they share the state that is here.
+//!
+//! Queries with mostly empty responses get a note: a query that finds no rows is fast, so its figures mean little. The
+//! usual cause is a query for the current time on older data.
 
 mod auditing;
 mod earlier_audit;
 mod passes;
 mod preparing;
-mod state;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,31 +17,32 @@ use highwater_analysis as analysis;
 use highwater_analysis::cluster_changes::cluster_changes;
 use highwater_driver::clock::{RealClock, RealTimeline, SimulatedTimeline};
 use highwater_driver::interrupts::Interrupts;
-use highwater_driver::{Admin, TableFeatures, TargetFacts, Timeline};
+use highwater_driver::{Admin, DiskSpace, TableFeatures, TargetFacts, Timeline};
 use highwater_model::audit_record::EarlierAudit;
+use highwater_model::display::{count, percent_of};
 use highwater_model::event::{Event, Part, WarningKind};
-use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload};
-use highwater_model::plan::AuditLevel;
+use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload, OpId};
+use highwater_model::plan::{AuditLevel, PhaseKind};
 use highwater_model::record::{AuditStatus, Incident, IncidentKind, RunNote, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
-use highwater_workload::Invariant;
-use preparing::unless_stopped;
-use state::Run;
+use highwater_workload::{Invariant, Workload};
 
+use self::preparing::unless_stopped;
 use crate::audit::AuditOutcome;
-use crate::deadline::within;
+use crate::control::Controls;
 use crate::leases::{self, HeldLeases, KeptLeases};
 use crate::ledger::Ledger;
 use crate::pass::{Executors, Passes};
-use crate::record::collector::Collector;
-use crate::record::ledger_log::LedgerLog;
+use crate::record::collector::{Collector, LedgerLog};
 use crate::record::{self, Parts};
-use crate::request::Observer;
+use crate::request::{Observer, kept_in};
 use crate::schedule::PhaseTimes;
 use crate::store::LedgerHead;
-use crate::table_setup::writes;
-use crate::{binding, empty_responses, executor, table_setup};
+use crate::table_setup::{DeclaredTables, ExistingTables, writes};
+use crate::target_polling::TelemetryPoller;
+use crate::time_limits::within;
+use crate::{executor, table_setup};
 
 pub use crate::request::{Ended, RunEnd, RunOptions, RunRequest, TableRequest, TelemetryRequest};
 
@@ -191,7 +194,7 @@ impl Run {
     fn bind(&self, dialects: &[String]) -> Result<Arc<BoundWorkload>, UserError> {
         let style = self.request.target.placeholders();
         let literals = self.request.plan.workload.literals;
-        let mut bound = binding::bind(&self.request.workload, literals, dialects, style)?;
+        let mut bound = table_setup::bind(&self.request.workload, literals, dialects, style)?;
         self.declared.bind(&mut bound);
         Ok(Arc::new(bound))
     }
@@ -201,7 +204,7 @@ impl Run {
     }
 
     /// The head of the ledger file.
-    pub(super) fn ledger_head(&self) -> LedgerHead {
+    fn ledger_head(&self) -> LedgerHead {
         LedgerHead {
             identity: self.row_identity.clone(),
             urls: self.request.target.urls(),
@@ -276,7 +279,7 @@ impl Run {
         record.target_telemetry = self.poller.record();
         let changes = record.target_telemetry.as_ref().map(cluster_changes);
         record.incidents.extend(changes.into_iter().flatten());
-        let empty = empty_responses::notes(&record, &self.request.workload);
+        let empty = empty_response_notes(&record, &self.request.workload);
         record.notes.extend(empty);
         self.advise(&mut record);
         record.judgments = analysis::judge(&record);
@@ -468,4 +471,125 @@ impl Run {
             None => held.end(admin, self.timeline.as_ref()).await,
         }
     }
+}
+
+/// The state of a run.
+struct Run {
+    request: RunRequest,
+    /// Dropped before the observer, which may wait until senders of commands have their responses.
+    controls: Controls,
+    observer: Rc<dyn Observer>,
+    interrupts: Interrupts,
+    /// Stop requests since the run began; they end its preparation. A run that was stopped earlier is still prepared,
+    /// so that its record can report it.
+    later_interrupts: Interrupts,
+    timeline: Rc<dyn Timeline>,
+    executors: Executors,
+    /// Identity of the workload's rows in this target.
+    row_identity: String,
+    /// The declared columns of the tables.
+    declared: DeclaredTables,
+    /// The tables before this run.
+    tables: ExistingTables,
+    /// The target's free disk space before the load, if it is watched.
+    space: Option<DiskSpace>,
+    /// Why the run was stopped before the disk was full.
+    disk_full: Option<String>,
+    /// Polls the target for telemetry during the load.
+    poller: TelemetryPoller,
+    /// The leases shared with the other runs, if this is one of several.
+    kept: Option<KeptLeases>,
+}
+
+impl Run {
+    fn new(
+        mut request: RunRequest,
+        observer: Rc<dyn Observer>,
+        interrupts: Interrupts,
+        timeline: Rc<dyn Timeline>,
+        executors: Executors,
+    ) -> Self {
+        // Of all shares, one is enough to poll the target.
+        let polls = !request.options.telemetry.off && request.plan.share.index == 1;
+        let mut poller = if polls {
+            let nodes = &request.options.telemetry.limited_nodes;
+            TelemetryPoller::of_target(&request.target, nodes, &timeline)
+        } else {
+            TelemetryPoller::new(Rc::clone(&timeline))
+        };
+        let endpoints = request
+            .options
+            .telemetry
+            .node_endpoints
+            .iter()
+            .chain(&request.options.telemetry.endpoints);
+        for endpoint in endpoints.filter(|_| polls) {
+            let opened = endpoint.clone();
+            poller.add(endpoint.name(), Box::new(move |timeline| opened.open(timeline)));
+        }
+        Self {
+            controls: std::mem::take(&mut request.controls),
+            observer: kept_in(&request.directory, observer),
+            request,
+            later_interrupts: interrupts.later(),
+            interrupts,
+            timeline,
+            executors,
+            row_identity: String::new(),
+            declared: DeclaredTables::default(),
+            tables: ExistingTables::default(),
+            space: None,
+            disk_full: None,
+            poller,
+            kept: None,
+        }
+    }
+
+    /// Reports the start of a part.
+    fn begin(&self, part: Part) {
+        self.observer.event(&Event::Part(part));
+    }
+}
+
+/// Executor threads for a pass with this many sessions, or more later.
+fn executors_of(executors: Executors, sessions: u32, may_grow: bool) -> u32 {
+    let sessions = if may_grow { u32::MAX } else { sessions };
+    match executors {
+        Executors::Inline => 1,
+        Executors::Threads(_) => crate::telemetry::cores().min(sessions).max(1),
+    }
+}
+
+/// With fewer responses, no note is added.
+const RESPONSES_MIN: u64 = 10;
+
+/// A note for each query of which at least half of the measured responses were empty. Rows give a lower bound: at least
+/// responses minus rows were empty.
+fn empty_response_notes(record: &RunRecord, workload: &Workload) -> Vec<RunNote> {
+    if record.target.sink || record.target.simulated {
+        return Vec::new();
+    }
+    let measured = record.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
+    let measured: Vec<&str> = measured.map(|phase| phase.name.as_str()).collect();
+    let ops = (0..u16::MAX).map(|op| (OpId(op), workload.op_name(OpId(op))));
+    let ops = ops.take_while(|(_, name)| !name.is_empty());
+    let found = ops.filter_map(|(id, name)| {
+        let of_op = |phase: &str, op: &str| op == name && measured.contains(&phase);
+        let results = record.results.iter().filter(|r| of_op(&r.phase, &r.op));
+        let (responses, rows) = results.fold((0, 0), |(responses, rows), result| {
+            (responses + result.acknowledged, rows + result.response_rows)
+        });
+        let empty = responses.checked_sub(rows);
+        let empty = empty.filter(|empty| empty * 2 >= responses)?;
+        (responses >= RESPONSES_MIN && workload.only_reads(id)).then(|| RunNote {
+            code: "empty_answers".to_owned(),
+            message: format!(
+                "{name}: at least {} of {} answers had no row; a query about the clock's time finds \
+                 none in data of another time",
+                percent_of(empty, responses),
+                count(responses)
+            ),
+        })
+    });
+    found.collect()
 }

@@ -14,11 +14,9 @@ use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 use highwater_workload::OpContext;
 
-use super::state::{Run, executors_of};
-use crate::disk_guard::Watch;
-use crate::estimate::{self, EstimateInput};
+use super::{Run, executors_of};
+use crate::estimate::{self, EstimateInput, Watch};
 use crate::executor::{Pass, PassStream};
-use crate::feed::{Feed, LoadFeed, NumberedRows, StreamFeed};
 use crate::pass::{self, PassRecord};
 use crate::planner::load_plan;
 use crate::record::collector::Collector;
@@ -26,7 +24,7 @@ use crate::record::{self, Parts};
 use crate::request::rows_per_op;
 use crate::schedule::Schedule;
 use crate::sessions::Sessions;
-use crate::source::{Source, SourcePlan};
+use crate::source::{Feed, LoadFeed, NumberedRows, Source, SourcePlan, StreamFeed};
 use crate::table_setup;
 
 /// What ends the phases with a pace: rows, if a stream writes any, or time.

@@ -13,13 +13,12 @@ use highwater_model::stored::StoredForm;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
-use super::state::Run;
-use crate::binding::DeclaredTables;
+use super::Run;
 use crate::canary::{self, Canary, Uncompared};
-use crate::deadline::within;
 use crate::leases::KeptLeases;
 use crate::record::note;
-use crate::table_setup::writes;
+use crate::table_setup::{DeclaredTables, writes};
+use crate::time_limits::within;
 
 /// Time limit for replacing a connection on which a statement timed out.
 const RENEW_LIMIT: Nanos = Nanos::from_secs(10);

@@ -14,21 +14,18 @@
 //! ```
 //!
 //! Data that a run does not keep in memory (refused and unknown batches if there are many, and details of each second)
-//! is in files without a name. A killed process leaves the first four files, and its reports. Errors name the path.
-//! Must not make, interpret, or render a record.
+//! is in files without a name. A killed process leaves the first four files, and its reports. Errors name the path. Of
+//! a run that other users can have written, the record must not decide what Highwater connects to or executes. Readers
+//! never see part of a file. Must not make, interpret, or render a record.
 
 mod journal;
-mod ledger_file;
-mod names;
-mod ownership;
-mod reports;
-mod spool;
+
 #[cfg(test)]
 mod tests;
-mod whole_file;
 
-use std::fs;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::fs::{self, File, Metadata};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -36,6 +33,9 @@ use std::time::Duration;
 
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use highwater_driver::regular_file::{self, MADE_BYTES_MAX};
 use highwater_model::histogram::LatencyHistogram;
 use highwater_model::json;
@@ -44,17 +44,11 @@ use highwater_model::quantity::print_instant;
 use highwater_model::record::{Record, RecordRef, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
-use names::{DRAFT, JOURNAL, LEDGER, MERGED_PAGE, PAGE, PLAN, RECORD, REPORTS, SPILL};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use whole_file::{file_error, write_whole, write_whole_by};
 
-pub use journal::{Journal, JournalLine, JournalTail, Written};
-pub use ledger_file::{LedgerFile, LedgerHead, LedgerLine};
-pub use names::PROBES;
-pub use ownership::others_may_write;
-pub use reports::{ReportFile, ReportTail, Reported};
-pub use spool::{Spill, Spool};
+pub use journal::{
+    Journal, JournalLine, JournalTail, LedgerFile, LedgerHead, LedgerLine, ReportFile, ReportTail,
+    Reported, Spill, Spool, Written,
+};
 
 /// The page of a record.
 pub type PageRenderer = fn(RecordRef<'_>) -> String;
@@ -301,12 +295,12 @@ pub fn reopen(path: &Path) -> Result<RunDirectory, UserError> {
 
 /// The lines of the ledger in a run's directory; absent where it has none.
 pub fn read_ledger(directory: &Path) -> Result<Option<Vec<LedgerLine>>, UserError> {
-    ledger_file::read(&directory.join(LEDGER))
+    journal::read(&directory.join(LEDGER))
 }
 
 /// The run of the ledger in a directory; absent if there is none.
 pub fn read_head(directory: &Path) -> Option<LedgerHead> {
-    ledger_file::read_head(&directory.join(LEDGER))
+    journal::read_head(&directory.join(LEDGER))
 }
 
 /// The record without results of a running run; absent if there is none yet, or if it cannot be read.
@@ -550,4 +544,104 @@ fn last_line<T: DeserializeOwned>(file: &Path) -> Option<T> {
     file.take(TAIL).read_to_end(&mut tail).ok()?;
     let mut lines = tail.rsplit(|byte| *byte == b'\n');
     lines.find_map(|line| serde_json::from_slice(line).ok())
+}
+
+/// The file that marks a directory as a run's.
+const PLAN: &str = "plan.json";
+/// The record without results.
+const DRAFT: &str = "draft.json";
+/// The journal: counts of each second.
+const JOURNAL: &str = "intervals.jsonl";
+/// Outcomes of rows.
+const LEDGER: &str = "ledger.jsonl";
+/// Reports of a run in progress.
+const REPORTS: &str = "reports.jsonl";
+/// Prefix of the names of scratch files.
+const SPILL: &str = "scratch-";
+/// The record.
+const RECORD: &str = "record.json";
+/// The record as a page.
+const PAGE: &str = "report.html";
+/// The page of several merged shares, next to the first of them.
+const MERGED_PAGE: &str = "merged.html";
+/// The directory of an experiment's trials, which are stored like any other run.
+pub const PROBES: &str = "probes";
+
+/// Write permission for others than the owner and the group.
+const OTHERS_WRITE: u32 = 0o002;
+const GROUP_WRITES: u32 = 0o020;
+/// In such a directory, users can change only their own files.
+const STICKY: u32 = 0o1000;
+const ROOT: u32 = 0;
+
+/// Why another user may have written a run's record: its file, its directory, or the store around it is not owned by
+/// this user, or others can write to it. `None` if only this user can.
+pub fn others_may_write(run: &Path) -> Option<String> {
+    let directory = directory_of(run);
+    let mut inside =
+        [RECORD, DRAFT].map(|name| directory.join(name)).into_iter().filter(|file| file.exists());
+    let file = if run == directory { inside.next() } else { Some(run.to_owned()) };
+    let own = [Some(directory.to_owned()), file];
+    let mut own = own.into_iter().flatten();
+    own.find_map(|path| why(&path, false)).or_else(|| {
+        // Resolves a relative path: every directory has a parent.
+        let store = directory.canonicalize().ok()?.parent()?.to_owned();
+        why(&store, true)
+    })
+}
+
+/// Why others may write here; a directory around a run may also be owned by root.
+fn why(path: &Path, is_around: bool) -> Option<String> {
+    let shown = path.display();
+    let about = match fs::metadata(path) {
+        Ok(about) => about,
+        Err(error) => return Some(format!("{shown}: {error}")),
+    };
+    let owner = about.uid();
+    let is_own = owner == rustix::process::geteuid().as_raw() || is_around && owner == ROOT;
+    if !is_own {
+        return Some(format!("{shown} belongs to another user ({owner})"));
+    }
+    let is_sticky = is_around && about.mode() & STICKY != 0;
+    (is_writable(&about) && !is_sticky).then(|| format!("{shown} can be written by others"))
+}
+
+/// Whether users other than the owner may write. A group with the id of its user does not count: systems create one for
+/// each user.
+fn is_writable(about: &Metadata) -> bool {
+    let is_of_user = about.gid() == about.uid() && about.uid() != ROOT;
+    about.mode() & OTHERS_WRITE != 0 || about.mode() & GROUP_WRITES != 0 && !is_of_user
+}
+
+/// An error of a file or directory, named in front of its cause.
+fn file_error(path: &Path, cause: impl std::fmt::Display) -> UserError {
+    UserError::usage(format!("{}: {cause}", path.display()))
+}
+
+/// Writes a file completely or not at all.
+fn write_whole(whole: &Path, bytes: &[u8]) -> Result<(), UserError> {
+    write_whole_by(whole, |file| file.write_all(bytes))
+}
+
+/// The same for content too large to build in memory first.
+fn write_whole_by(
+    whole: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), UserError> {
+    let mut partial = whole.as_os_str().to_owned();
+    partial.push(".partial");
+    let partial = PathBuf::from(partial);
+    // Does not follow an existing entry of this name, such as a link to another file or a pipe.
+    drop(fs::remove_file(&partial));
+    let written = File::create_new(&partial).and_then(|file| {
+        let mut file = BufWriter::new(file);
+        write(&mut file)?;
+        file.flush()?;
+        fs::rename(&partial, whole)
+    });
+    written.map_err(|error| {
+        // The remains would only take space on a full disk.
+        drop(fs::remove_file(&partial));
+        file_error(whole, error)
+    })
 }

@@ -1,5 +1,8 @@
 //! The store: names, errors, and the remains of a killed run.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use highwater_model::record::{Change, InterventionRecord};
@@ -128,4 +131,42 @@ fn who_looks_for_a_moment_takes_no_lock_away_and_who_works_keeps_it() {
     let refused = try_lock(&other, || pauses += 1).unwrap_err();
     assert!(matches!(refused, fs::TryLockError::WouldBlock));
     assert_eq!(pauses, LOCK_TRIES - 1);
+}
+
+/// A store with a run that only its user can write.
+fn store() -> (tempfile::TempDir, PathBuf) {
+    let place = tempfile::tempdir().unwrap();
+    let run = place.path().join("runs/a");
+    fs::create_dir_all(&run).unwrap();
+    fs::write(run.join(RECORD), "").unwrap();
+    for path in [place.path().join("runs"), run.clone()] {
+        fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::set_permissions(run.join(RECORD), Permissions::from_mode(0o644)).unwrap();
+    (place, run)
+}
+
+#[test]
+fn a_run_is_its_users_unless_its_file_its_directory_or_its_store_can_be_written_by_others() {
+    for (part, mode) in [
+        ("a/record.json", 0o646),
+        ("a/record.json", 0o666),
+        ("a", 0o757),
+        ("a", 0o1777),
+        ("", 0o757),
+    ] {
+        let (place, run) = store();
+        assert_eq!(others_may_write(&run), None);
+        assert_eq!(others_may_write(&run.join(RECORD)), None);
+        let path = place.path().join("runs").join(part);
+        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        for run in [run.clone(), run.join(RECORD)] {
+            let why = others_may_write(&run).unwrap();
+            assert!(why.contains("by others"), "{part}: {why}");
+        }
+    }
+    let (place, run) = store();
+    let around = place.path().join("runs");
+    fs::set_permissions(around, Permissions::from_mode(0o1777)).unwrap();
+    assert_eq!(others_may_write(&run), None, "each changes his own alone there");
 }

@@ -3,15 +3,15 @@
 use std::cell::{Cell, RefCell};
 
 use highwater_analysis::telemetry::values_of;
+use highwater_driver::clock::SimulatedTimeline;
 use highwater_model::event::Event;
 use highwater_model::target_telemetry::{
     POINTS_MAX, SERIES_MAX, SeriesKind, TelemetryPoint, TelemetrySeries,
 };
+use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::*;
 use crate::request::Silent;
-use highwater_driver::clock::SimulatedTimeline;
-use highwater_model::user_error::{UserError, UserErrorKind};
 
 const S: u64 = 1_000_000_000;
 

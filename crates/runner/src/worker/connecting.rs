@@ -1,9 +1,13 @@
-//! Connects a session, with retries while the target is away. Must not send an op.
+//! Connects a session, with retries while the target is away, and decides which session tries then. Must not send an
+//! op.
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::future::select;
+use tokio::sync::Notify;
+
 use highwater_driver::{Connect, Request, Session};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
@@ -160,5 +164,36 @@ impl Worker {
     pub(super) fn time_out(&self, error: UserError) {
         self.record.borrow_mut().fatal.get_or_insert(error);
         self.schedule.stop(self.timeline.now());
+    }
+}
+
+/// The sessions of one thread at a target that accepts none: one of them retries often, and wakes the others once
+/// connected. This measures an outage at a fine resolution, and does not flood a target that starts.
+#[derive(Default)]
+pub(crate) struct ReconnectOrder {
+    has_first: Cell<bool>,
+    opened: Notify,
+}
+
+/// The place at the front; released when dropped.
+struct First<'a>(&'a ReconnectOrder);
+
+impl ReconnectOrder {
+    /// Takes the place at the front, if it is free.
+    fn take_first(&self) -> Option<First<'_>> {
+        (!self.has_first.replace(true)).then_some(First(self))
+    }
+
+    /// Waits until the session at the front leaves: it is connected, or has given up.
+    pub(super) async fn opened(&self) {
+        self.opened.notified().await;
+    }
+}
+
+impl Drop for First<'_> {
+    fn drop(&mut self) {
+        self.0.has_first.set(false);
+        // The others try as well; the first that fails takes the front.
+        self.0.opened.notify_waiters();
     }
 }

@@ -3,37 +3,35 @@
 //! There is one implementation for every pace, stop rule, and driver. It claims an op, prepares it, waits until its
 //! intended time, executes it, and records its outcome with its three times. In closed load, it prepares the next op
 //! while it awaits the response to the last one, so that preparation adds no pause for the target.
+//!
+//! Think time is the pause of a closed session between a response and its next op.
 
 mod connecting;
-mod pausing;
-mod reconnect_order;
-mod think;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::future::{Either, select};
+use tokio::sync::watch;
+
 use highwater_driver::{Encoder, Request, Session, Target, Timeline};
 use highwater_model::op::{BoundWorkload, Op, OpBody};
 use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 use highwater_model::plan::RetryPlan;
 use highwater_model::units::Nanos;
-use tokio::sync::watch;
 
-pub(crate) use self::reconnect_order::ReconnectOrder;
-pub(crate) use self::think::Think;
-
-use crate::feed::{Feed, inserts_into};
+use crate::executor::ThreadRecord;
 use crate::ledger::{Ledger, ReplacingWrite};
 use crate::recorder::Ended;
 use crate::schedule::Schedule;
 use crate::sessions::Refusals;
-use crate::source::{Claim, Source, Ticket};
-use crate::thread_record::ThreadRecord;
-use crate::watchdog::Watch;
+use crate::source::{Claim, Feed, Source, Ticket, inserts_into};
+use crate::time_limits::Watch;
+
+pub(crate) use self::connecting::ReconnectOrder;
 
 /// Maximum wait between two attempts of an op.
 const RETRY_BACKOFF_MAX: Nanos = Nanos::SECOND;
@@ -455,6 +453,93 @@ impl Worker {
                     sleep.await;
                 }
             }
+        }
+    }
+}
+
+impl Worker {
+    /// Waits until the session's pause or the load is over; fails if the target closes the session meanwhile.
+    ///
+    /// A pause is neither session wait nor client lag: the session is idle for its next op when it is over.
+    async fn pause(
+        &self,
+        link: &mut Connected,
+        changed: &mut watch::Receiver<u64>,
+    ) -> Result<(), Closed> {
+        let Some(think) = &self.think else {
+            return Ok(());
+        };
+        let until = think.resumes();
+        loop {
+            let end = until.min(self.schedule.end());
+            if self.timeline.now() >= end {
+                break;
+            }
+            self.wait_open(end, link.session.as_mut(), changed).await?;
+        }
+        link.free = link.free.max(until);
+        Ok(())
+    }
+}
+
+/// The pauses of a session.
+#[derive(Debug)]
+pub(crate) struct Think {
+    /// Time from a response to the next op.
+    pause: Nanos,
+    /// Time before its first op; below `pause`.
+    offset: Nanos,
+    /// End of the current pause.
+    resumes: Cell<Nanos>,
+}
+
+impl Think {
+    /// The pauses of session number `session` of all shares, which starts at `begin`.
+    ///
+    /// Sessions that all began at once would send in bursts. So each begins at its own offset within the pause: the
+    /// fractional part of its number times the golden ratio, which spreads any number of sessions evenly (H. Weyl,
+    /// "Über die Gleichverteilung von Zahlen mod. Eins", Mathematische Annalen 77, 1916).
+    pub(crate) fn new(pause: Nanos, session: u32, begin: Nanos) -> Self {
+        const GOLDEN_RATIO: u32 = 0x9E37_79B9; // times 2⁻³²
+        let part = u128::from(session.wrapping_mul(GOLDEN_RATIO));
+        let offset = (u128::from(pause.0) * part) >> 32;
+        let offset = Nanos(u64::try_from(offset).unwrap_or(u64::MAX));
+        Self { pause, offset, resumes: Cell::new(begin.saturating_add(offset)) }
+    }
+
+    /// End of the current pause.
+    fn resumes(&self) -> Nanos {
+        self.resumes.get()
+    }
+
+    /// A session without a part in the load until then begins at its offset within the pause.
+    fn begin_after(&self, until: Nanos) {
+        self.resumes.set(until.saturating_add(self.offset));
+    }
+
+    /// The pause after a response.
+    fn pause_from(&self, finished: Nanos) {
+        self.resumes.set(finished.saturating_add(self.pause));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By the three-distance theorem, the offsets of n sessions have gaps of at most three lengths; for the golden
+    /// ratio, the widest is below 1.9 / n of the whole.
+    #[test]
+    fn any_number_of_sessions_is_spread_evenly_over_the_pause() {
+        let pause = Nanos::from_secs(10);
+        for sessions in [1_u32, 2, 5, 50, 1_000, 4_097] {
+            let places =
+                (0..sessions).map(|session| Think::new(pause, session, Nanos::ZERO).offset.0);
+            let mut places: Vec<u64> = places.collect();
+            places.sort_unstable();
+            places.push(pause.0 + places[0]);
+            let widest = places.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
+            assert!(widest * u64::from(sessions) <= 19 * pause.0 / 10, "{sessions}: {widest}");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Timeouts without a timer per op: checks every session's deadline a few times a second.
+//! Waits with a time limit, and timeouts without a timer per op: the watchdog checks every session's deadline a few
+//! times a second.
 //!
 //! A timeout is detected at most a twentieth of its length (and at most 100 ms) late.
 
@@ -6,7 +7,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::task::Waker;
 
-use futures_util::future::select;
+use futures_util::future::{Either, select};
+
 use highwater_driver::Timeline;
 use highwater_model::units::Nanos;
 
@@ -64,4 +66,25 @@ impl Watchdog {
             }
         }
     }
+}
+
+/// The future's result, or `None` if the deadline comes first.
+pub(crate) async fn until<T>(
+    deadline: Nanos,
+    timeline: &dyn Timeline,
+    future: impl Future<Output = T> + Unpin,
+) -> Option<T> {
+    match select(future, timeline.sleep_until(deadline)).await {
+        Either::Left((value, _)) => Some(value),
+        Either::Right(_) => None,
+    }
+}
+
+/// The same, with a time limit that starts now.
+pub(crate) async fn within<T>(
+    limit: Nanos,
+    timeline: &dyn Timeline,
+    future: impl Future<Output = T> + Unpin,
+) -> Option<T> {
+    until(timeline.now().saturating_add(limit), timeline, future).await
 }
