@@ -121,17 +121,18 @@ fn ended_by(record: &RunRecord, kind: IncidentKind) -> Option<Reason> {
             "free space in the record's directory, then run again",
         ),
     };
-    let mut place = incident(record, kind)?.to_owned();
+    let mut place = incident(record, kind)?;
     // A stop that was asked for elsewhere is no signal.
-    let stops = record.interventions.iter().filter(|done| matches!(done.change, Change::Stop));
-    if let (IncidentKind::Interrupted, Some(by)) = (kind, stops.last().and_then(|stop| stop.by)) {
+    let mut stops = record.interventions.iter().filter(|done| matches!(done.change, Change::Stop));
+    if let (IncidentKind::Interrupted, Some(by)) =
+        (kind, stops.next_back().and_then(|stop| stop.by))
+    {
         place = match by {
             CommandSender::Page => "from its page",
             CommandSender::Control => "by --control",
-        }
-        .to_owned();
+        };
     }
-    reason(kind.reason()?, message, &[place], hint)
+    reason(kind.reason()?, message, &[place.to_owned()], hint)
 }
 
 fn client_saturated(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {

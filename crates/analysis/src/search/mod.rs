@@ -405,12 +405,12 @@ fn raise(history: &ProbeHistory<'_>, confirmed: &Value) -> Option<f64> {
         return None;
     }
     let low = history.low().map_or(0.0, |low| low.at);
-    let expected = || match &history.coarse {
-        Some(crossing) => Some(below_refuted_by_line(history, crossing, PROBABLE)),
-        None => {
-            let expected = history.expected_mark()?;
-            Some(history.value((expected * (1.0 - width * MARGIN)).min(low)))
+    let expected = || {
+        if let Some(crossing) = &history.coarse {
+            return Some(below_refuted_by_line(history, crossing, PROBABLE));
         }
+        let expected = history.expected_mark()?;
+        Some(history.value((expected * (1.0 - width * MARGIN)).min(low)))
     };
     let begun = history.begun().map(|begun| begun.at);
     begun.or_else(expected).filter(|at| *at > confirmed.at * (1.0 + width * GAIN))
