@@ -77,7 +77,7 @@ pub const TELEMETRY: [&str; 3] = [
 /// Adds the samples of a row.
 type Reader = fn(&[Option<String>], &mut Vec<MetricSample>);
 
-/// Converts the responses to [`STATEMENTS`], in order, to samples.
+/// Converts the responses to [`TELEMETRY`], in order, to samples.
 pub fn metric_samples(responses: &[Texts]) -> Vec<MetricSample> {
     let readers: [Reader; 3] = [node, pool, cluster];
     let mut samples = Vec::new();
