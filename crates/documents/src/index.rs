@@ -1,7 +1,7 @@
 //! The list of all documents. Must not use their content except titles and first paragraphs.
 
 use xtask::tidy::Tree;
-use xtask::tidy::markdown::title_and_summary;
+use xtask::tidy::documents::title_and_summary;
 
 /// Pages in reading order; the others follow by name.
 const FIRST_PAGES: &[&str] = &[

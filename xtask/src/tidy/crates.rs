@@ -1,7 +1,6 @@
 //! Rules about manifests: allowed dependencies, and inherited lints.
 
-use super::finding::Finding;
-use super::tree::{Tree, code_lines, is_test};
+use super::tree::{Finding, Tree, code_lines, is_test};
 
 /// Crates without I/O, async, clocks, and global randomness: equal input gives equal bytes.
 pub(super) const PURE: &[&str] = &[MODEL, WORKLOAD, ANALYSIS, SIZING, NEXT, REPORT, IMPORT];

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use super::finding::Finding;
-use super::tree::{Tree, extension_of, is_test};
+use super::tree::{Finding, Tree, extension_of, is_test};
 
 /// Maximum lines of a Rust file, for readability.
 const LONGEST_FILE: usize = 800;

@@ -3,12 +3,9 @@
 //! A rule is a pure function from the [`Tree`] to findings, so that each is tested on files in
 //! memory. STYLE.md says why each rule exists. Spelling and links are checked by other tools, in CI.
 
-mod architecture;
 mod crates;
+pub mod documents;
 mod files;
-mod finding;
-mod house;
-pub mod markdown;
 mod purity;
 mod tree;
 mod words;
@@ -16,8 +13,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use finding::Finding;
-pub use tree::Tree;
+pub use tree::{Finding, Tree};
 
 /// A rule: all of its violations in a tree.
 type Rule = fn(&Tree) -> Vec<Finding>;
@@ -37,11 +33,11 @@ const RULES: &[Rule] = &[
     crates::drivers_say_what_they_name,
     crates::lints_are_inherited,
     crates::is_small_enough,
-    markdown::one_title,
-    markdown::commands_are_tagged,
-    architecture::names_what_exists,
-    architecture::names_every_crate,
-    house::ci_runs_the_readme,
+    documents::one_title,
+    documents::commands_are_tagged,
+    documents::names_what_exists,
+    documents::names_every_crate,
+    documents::ci_runs_the_readme,
 ];
 
 /// Applies every rule to `tree`; sorted by path and line.

@@ -1,8 +1,7 @@
 //! Rules about side effects: pure crates have none, and only one module reads the clock.
 
 use super::crates::PURE;
-use super::finding::Finding;
-use super::tree::{Tree, code_lines, has_word, is_test};
+use super::tree::{Finding, Tree, code_lines, has_word, is_test};
 
 /// Names that a pure crate must not use, and the alternatives.
 const WORLD: &[(&str, &str)] = &[

@@ -369,7 +369,7 @@ fn lints_hold_in_every_crate() {
 #[test]
 fn a_document_has_one_title() {
     check_rule(
-        markdown::one_title,
+        documents::one_title,
         &[("a.md", "# A\n\n```sh\n# comment\n```\n"), ("b.md", "# A\n\n# B\n"), ("c.md", "text\n")],
         &["b.md:3: a second title", "c.md:1: the document does not begin with its title"],
     );
@@ -378,7 +378,7 @@ fn a_document_has_one_title() {
 #[test]
 fn commands_of_documents_are_tagged() {
     check_rule(
-        markdown::commands_are_tagged,
+        documents::commands_are_tagged,
         &[
             ("README.md", "# R\n\n```sh run\na\n```\n\n```sh\nb\n```\n"),
             ("docs/a.md", "# A\n\n```\nhighwater run\n```\n\n```text\nsaid\n```\n"),
@@ -394,7 +394,7 @@ fn the_map_names_what_exists() {
     let map = "# Map\n\n`highwater-model` `highwater-gone` `crates/model/Cargo.toml` `crates/model`\n\
                `crates/model/workloads/*.toml` `crates/model/src/lost.rs` `highwater run a/b`\n";
     check_rule(
-        architecture::names_what_exists,
+        documents::names_what_exists,
         &[("ARCHITECTURE.md", map), ("crates/model/Cargo.toml", &model)],
         &[
             "ARCHITECTURE.md:3: crate `highwater-gone` does not exist",
@@ -402,14 +402,14 @@ fn the_map_names_what_exists() {
             "ARCHITECTURE.md:4: path `crates/model/src/lost.rs` does not exist",
         ],
     );
-    check_rule(architecture::names_what_exists, &[], &["ARCHITECTURE.md:1: there is no map"]);
+    check_rule(documents::names_what_exists, &[], &["ARCHITECTURE.md:1: there is no map"]);
 }
 
 #[test]
 fn the_map_names_every_crate() {
     let (model, xtask) = (manifest("highwater-model", ""), manifest("xtask", ""));
     check_rule(
-        architecture::names_every_crate,
+        documents::names_every_crate,
         &[
             ("ARCHITECTURE.md", "# Map\n\n`highwater-model`\n"),
             ("crates/model/Cargo.toml", &model),
@@ -423,9 +423,9 @@ fn the_map_names_every_crate() {
         ("crates/drivers/registry/Cargo.toml", registry.as_str()),
     ];
     let with_map = |map| [drivers[0], drivers[1], ("ARCHITECTURE.md", map)];
-    check_rule(architecture::names_every_crate, &with_map("# Map\n\n`highwater-drivers`\n"), &[]);
+    check_rule(documents::names_every_crate, &with_map("# Map\n\n`highwater-drivers`\n"), &[]);
     check_rule(
-        architecture::names_every_crate,
+        documents::names_every_crate,
         &with_map("# Map\n\n`highwater-driver-one`\n"),
         &[
             "crates/drivers/registry/Cargo.toml:1: ARCHITECTURE.md does not name the crate `highwater-drivers`",
@@ -436,7 +436,7 @@ fn the_map_names_every_crate() {
 #[test]
 fn ci_runs_what_the_readme_says() {
     check_rule(
-        house::ci_runs_the_readme,
+        documents::ci_runs_the_readme,
         &[("README.md", "# R\n\n```sh\ncargo xtask test\n```\n"), (".ci/run", "step cargo test\n")],
         &[".ci/run:1: `cargo xtask test` is not in it"],
     );

@@ -1,8 +1,7 @@
 //! Rules about words that must not appear in certain places.
 
 use super::crates::{DriverCrate, drivers};
-use super::finding::Finding;
-use super::tree::{Tree, extension_of, has_word, production_lines};
+use super::tree::{Finding, Tree, extension_of, has_word, production_lines};
 
 // Written in two halves, so that this file does not violate its own rules.
 const LEFT_OPEN: [&str; 3] = [concat!("FIX", "ME"), concat!("TO", "DO"), concat!("XX", "X")];
