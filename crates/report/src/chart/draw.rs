@@ -146,7 +146,7 @@ pub(super) fn class(series: &Series) -> String {
 const fn glyph(shape: Shape) -> &'static str {
     match shape {
         Shape::Cross => "M-4 -4L4 4M-4 4L4 -4",
-        Shape::Diamond => "M0 -6L6 0L0 6L-6 0Z",
+        Shape::Diamond => "M0 -7.5L7.5 0L0 7.5L-7.5 0Z",
         _ => "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0Z",
     }
 }
