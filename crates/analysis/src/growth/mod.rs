@@ -35,7 +35,7 @@ pub use compared::{
 pub use findings::findings;
 pub use sizes::{
     ComparedSize, Drift, NodeRate, NodeSpread, REPEAT_ERROR, REPLICA_COST, SizedRate, counted,
-    drift, figures, node_spread, replica_factor, replicas, replicas_of,
+    drift, figures, node_spread, replica_factor, replicas, replicas_of, table_layout,
 };
 
 /// Next step of a growth.

@@ -338,7 +338,8 @@ pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
         Some(Question::Tune(tune)) => of_best(tune).unwrap_or(last),
         Some(Question::Group(_) | Question::Scale(_)) | None => last,
     };
-    let layout = |name| layout(run, &figure.best, name);
+    let best = |name| figure.best.get(name).map(String::as_str);
+    let layout = |name| best(name).or_else(|| table_layout(run, name))?.parse().ok();
     let (shards, replicas) = (layout("shards"), layout("replicas"));
     let mut tables = run.target.tables.iter();
     // The last run of a tuning need not use its best configuration.
@@ -361,15 +362,15 @@ pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
     }
 }
 
-/// Shards or replicas. The workload parameter has no effect on a target without shards. A target has shards if it
-/// reports its number of nodes, or if the flag was given: targets without shards reject it.
-fn layout(run: &RunRecord, best: &BTreeMap<String, String>, name: &str) -> Option<u64> {
+/// `shards` or `replicas` of a run's tables, as text: as the target reports them, else the workload's parameter. That
+/// one has no effect on a target without shards. A target has shards if it reports its number of nodes, or if the flag
+/// was given: targets without shards reject it.
+pub fn table_layout<'a>(run: &'a RunRecord, name: &str) -> Option<&'a str> {
     let settings = &run.target.settings;
     let counts_nodes = settings.get("nodes").is_some_and(|n| n.parse::<u64>().is_ok());
     let has_them = counts_nodes || run.header.given.contains_key(name);
     let parameter = run.workload.parameters.get(name).filter(|_| has_them);
-    let stated = best.get(name).or_else(|| settings.get(name)).or(parameter);
-    stated?.parse().ok()
+    settings.get(name).or(parameter).map(String::as_str)
 }
 
 /// A stopped experiment is not complete, even if it had confirmed a value.

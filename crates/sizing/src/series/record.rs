@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use highwater_analysis::growth::{replicas_of, table_layout};
 use highwater_analysis::judge::{MeasuredStream, measured_streams};
 use highwater_analysis::telemetry::disk_bytes_per_row;
 use highwater_model::numbers::to_f64;
@@ -48,6 +49,13 @@ fn grown(scale: &ScaleRecord, record: RecordRef<'_>) -> Vec<Point> {
         set(names::NODES, Setting::Number(trial.size.nodes.into()));
         if scale.rows_everywhere {
             set(names::PLACEMENT, Setting::Word("everywhere".to_owned()));
+        }
+        // The settings of the last run are not those of a size with other shards or replicas.
+        if let Some(shards) = figures.shards {
+            set(names::PRIMARY_SHARDS, Setting::Number(to_f64(shards)));
+        }
+        if figures.replicas.is_some() {
+            set(names::REPLICAS, Setting::Number(replicas_of(trial).into()));
         }
         if !of_stream.is_open() {
             set(names::SESSIONS, Setting::Number(figures.sessions.into()));
@@ -123,9 +131,9 @@ fn settings(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<Strin
         count(names::NODES, 1.0);
     }
     let stated = record.target.settings.iter().filter(|(name, _)| is_one_of(name, &STATED));
-    let chosen = record.workload.parameters.iter().filter(|(name, _)| is_one_of(name, &CHOSEN));
-    for (name, text) in stated.chain(chosen) {
-        insert(&mut settings, name, text);
+    let laid_out = LAYOUT.into_iter().filter_map(|name| Some((name, table_layout(record, name)?)));
+    for (name, text) in stated.map(|(name, text)| (name.as_str(), text.as_str())).chain(laid_out) {
+        insert(&mut settings, setting_of(name), text);
     }
     for (name, text) in &record.header.labels {
         insert(&mut settings, name, text);
@@ -134,10 +142,9 @@ fn settings(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<Strin
 }
 
 /// Of the target's reported settings, only the known settings of a cluster.
-const STATED: [&str; 4] =
-    [names::NODES, names::VCPUS_PER_NODE, names::REPLICAS, names::PRIMARY_SHARDS];
-/// Of a workload's parameters, only those of its tables: the hosts in its rows are not nodes.
-const CHOSEN: [&str; 2] = [names::REPLICAS, names::PRIMARY_SHARDS];
+const STATED: [&str; 2] = [names::NODES, names::VCPUS_PER_NODE];
+/// How the tables are laid out, by the names of the workload's parameters.
+const LAYOUT: [&str; 2] = ["shards", "replicas"];
 
 fn is_one_of(name: &str, settings: &[&str]) -> bool {
     by_name(&normalized(name)).is_some_and(|known| settings.contains(&known.name))

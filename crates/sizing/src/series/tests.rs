@@ -1,9 +1,12 @@
 //! Files of figures: what is accepted, errors with their positions, and records as points.
 
+use std::collections::BTreeMap;
+
 use insta::assert_snapshot;
 
 use super::*;
 use highwater_analysis::fixture;
+use highwater_model::record::Question;
 
 fn point(set: &SeriesSet) -> &Point {
     set.points.first().unwrap()
@@ -162,17 +165,50 @@ fn lines_are_counted_through_comments_blanks_and_quotes() {
     assert_eq!(lines, [Origin::Line(5), Origin::Line(8)]);
 }
 
+fn texts(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+}
+
 #[test]
-fn hosts_that_rows_are_about_are_no_nodes() {
-    let mut record = fixture::closed();
-    record.target.embedded = false;
-    let chosen = [("hosts", "4000"), ("shards", "12"), ("replicas", "1")];
-    let chosen = chosen.map(|(name, text)| (name.to_owned(), text.to_owned()));
-    record.workload.parameters = chosen.into_iter().collect();
-    let points = of_record(&record);
-    assert_eq!(points[0].nodes(), None);
-    assert_eq!(points[0].number(names::PRIMARY_SHARDS), Some(12.0));
-    assert_eq!(points[0].number(names::REPLICAS), Some(1.0));
+fn shards_and_replicas_are_those_of_the_target_and_not_what_the_workload_declares() {
+    let check = |target: &[(&str, &str)], given: &[&str], expected: [Option<f64>; 3]| {
+        let mut record = fixture::closed();
+        record.target.embedded = false;
+        record.target.settings = texts(target);
+        record.workload.parameters =
+            texts(&[("hosts", "4000"), ("shards", "4"), ("replicas", "0")]);
+        record.header.given.extend(given.iter().map(|name| ((*name).to_owned(), Vec::new())));
+        let point = &of_record(&record)[0];
+        let found = [names::NODES, names::PRIMARY_SHARDS, names::REPLICAS];
+        assert_eq!(found.map(|name| point.number(name)), expected, "{target:?} {given:?}");
+    };
+    // The hosts that rows are about are no nodes.
+    check(&[], &[], [None, None, None]);
+    check(
+        &[("nodes", "3"), ("shards", "12"), ("replicas", "1")],
+        &[],
+        [Some(3.0), Some(12.0), Some(1.0)],
+    );
+    // A target with shards that does not list them has those that the workload made its tables with.
+    check(&[("nodes", "3")], &[], [Some(3.0), Some(4.0), Some(0.0)]);
+    check(&[], &["shards"], [None, Some(4.0), None]);
+}
+
+#[test]
+fn sizes_of_a_growth_have_their_own_shards_and_replicas() {
+    let growth = crate::growth::fixture::queried();
+    let Question::Scale(scale) = &growth.question else { unreachable!() };
+    let mut growth = growth.clone();
+    let mut scale = scale.clone();
+    for (trial, shards) in scale.trials.iter_mut().zip([6, 12, 24, 48, 6]) {
+        trial.figures.shards = Some(shards);
+        trial.figures.replicas = Some(if shards == 6 { 0 } else { 1 });
+    }
+    growth.question = Question::Scale(scale);
+    let points = of_record(&growth);
+    let of = |name: &str| points.iter().map(|point| point.number(name)).collect::<Vec<_>>();
+    assert_eq!(of(names::PRIMARY_SHARDS), [6.0, 12.0, 24.0, 48.0, 6.0].map(Some));
+    assert_eq!(of(names::REPLICAS), [0.0, 1.0, 1.0, 1.0, 0.0].map(Some));
 }
 
 #[test]

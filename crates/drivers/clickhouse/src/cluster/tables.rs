@@ -318,7 +318,12 @@ impl ServerAdmin for Cluster {
             let mut facts = self.first().await?.above.facts().await?;
             let settings = &mut facts.settings;
             settings.insert("clusters".to_owned(), one_line(&self.clusters.join(", ")));
-            settings.insert("nodes".to_owned(), nodes.join(", "));
+            settings.insert("servers".to_owned(), nodes.join(", "));
+            // Each host is one shard without replicas: others are no cluster of the URL.
+            for (name, count) in [("nodes", nodes.len()), ("shards", nodes.len()), ("replicas", 0)]
+            {
+                settings.insert(name.to_owned(), count.to_string());
+            }
             facts.traits.push(format!("{} shards", nodes.len()));
             let versions: BTreeSet<String> = versions.into_iter().collect();
             if versions.len() > 1 {

@@ -61,7 +61,10 @@ fn a_session_inserts_on_its_own_server_and_reads_the_rows_of_all() {
         let facts = stage.admin.facts().await.unwrap();
         assert_eq!(facts.settings["clusters"], CLUSTER);
         assert_eq!(facts.settings["insert"], "native");
-        assert_eq!(facts.settings["nodes"].matches("127.0.0.1:").count(), SHARDS);
+        assert_eq!(facts.settings["servers"].matches("127.0.0.1:").count(), SHARDS);
+        for (name, count) in [("nodes", SHARDS), ("shards", SHARDS), ("replicas", 0)] {
+            assert_eq!(facts.settings[name], count.to_string(), "{name}");
+        }
         assert!(facts.traits.contains(&"3 shards".to_owned()), "{facts:?}");
         let rights = stage.admin.try_rights("highwater_rights").await.unwrap();
         assert!(rights.unwrap().iter().all(|right| right.refusal.is_none()));
