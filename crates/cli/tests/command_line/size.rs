@@ -199,6 +199,83 @@ fn sizes_can_count_vcpus() {
 }
 
 #[test]
+fn several_machines_are_named_wherever_their_size_is() {
+    let series = "nodes,vcpus,rows_per_s\n2,4,90000\n2,8,165000\n2,16,290000\n";
+    let directory = with_file("two.csv", series);
+    let text = stdout(&size(&directory, "350k --from two.csv --price 0.05"));
+    assert!(text.starts_with("2 machines of "), "{text}");
+    assert!(text.contains("machines × vCPUs") && text.contains(" 2 × "), "{text}");
+    let all = stdout(&size(&directory, "350k --from two.csv -v"));
+    assert!(all.contains("larger than the largest that was measured"), "{all}");
+    let plan = json_of(&size(&directory, "350k --from two.csv --price 0.05 --json"));
+    let vcpus = plan["nodes"]["planned"].as_f64().unwrap();
+    let price = plan["price_per_month"].as_f64().unwrap();
+    assert!((price - 2.0 * vcpus * 0.05 * 730.0).abs() < 1e-6, "{plan}");
+    let useless = refused(size(&directory, "350k --from two.csv --vcpus 16"));
+    assert!(useless.contains("--vcpus: the sizes count vCPUs themselves"), "{useless}");
+    let queries = with_file("queries.csv", "nodes,queries_per_s\n1,100\n2,190\n");
+    let useless = refused(size(&queries, "250q/s --from queries.csv --vcpus 16"));
+    assert!(useless.contains("do not say how many vCPUs"), "{useless}");
+}
+
+#[test]
+fn the_question_states_every_condition() {
+    let conditions = "--headroom 20% --growth 5% --tolerate-failures 1";
+    let text = stdout(&call(&format!("1M --from sweep.csv {conditions}")));
+    let stated =
+        "for 1,000,000 rows/s with 20% headroom, 1 node lost and 12 months of growth by 5% a month";
+    assert!(text.contains(stated), "{text}");
+    let directory = TempDir::new().unwrap();
+    let page = directory.path().join("plan.html");
+    let call = format!("1M --from sweep.csv {conditions} --html {}", page.display());
+    stdout(&size(&directory, &call));
+    let page = fs::read_to_string(page).unwrap();
+    let (_, question) = page.split_once("<h1>").unwrap();
+    let (question, _) = question.split_once("</h1>").unwrap();
+    assert!(
+        question.replace('\u{a0}', " ").contains("20% headroom, 1 node lost and 12 months"),
+        "{question}"
+    );
+}
+
+#[test]
+fn where_no_number_is_enough_nothing_says_otherwise_and_the_exit_code_is_1() {
+    let flat = "nodes,rows_per_s\n1,100\n2,150\n3,130\n4,100\n5,70\n";
+    let directory = with_file("flat.csv", flat);
+    let output = size(&directory, "10k --from flat.csv --html plan.html");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("no number of nodes") && text.contains("come closest"), "{text}");
+    assert!(!text.contains("unproven"), "{text}");
+    let page = fs::read_to_string(directory.path().join("plan.html")).unwrap();
+    assert!(page.contains("data-x=\"2\">closest<"), "the chart marks it as what it is");
+}
+
+#[test]
+fn an_unknown_demand_says_why_it_has_no_size_of_least_regret() {
+    let unproven = stdout(&call("500k..3M --from sweep.csv --price 0.80 -v"));
+    assert!(unproven.contains("No size of least regret is named"), "{unproven}");
+    let without = stdout(&call("500k..800k --from sweep.csv -v"));
+    assert!(without.contains("The size of least regret needs --price"), "{without}");
+}
+
+#[test]
+fn shards_and_replicas_of_simulated_runs_are_those_of_the_url() {
+    let directory = TempDir::new().unwrap();
+    for nodes in ["2", "4"] {
+        let target = format!("sim:?nodes={nodes}&replicas=1&shards=12");
+        let words = ["run", "cpu", &target, "-d", "5s", "-q"];
+        let run = highwater(&directory).args(words).output().unwrap();
+        assert_eq!(run.status.code(), Some(0), "{run:?}");
+    }
+    let output = size(&directory, "1k --from highwater-runs -v");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let mut lines = text.lines().filter(|line| line.trim_start().starts_with("replicas "));
+    let line = lines.next().unwrap();
+    assert!(line.contains(" 1 ") && line.contains("measured"), "{line}");
+}
+
+#[test]
 fn a_flag_wins_over_the_environment_and_that_over_the_file() {
     let directory = with_file("highwater.toml", "[size]\ntolerate-failures = 2\n");
     let survived = |environment: Option<&str>, flag: Option<&str>| {
@@ -233,6 +310,8 @@ fn mistakes_have_a_cause_and_a_hint() {
         "1M --from absent.csv",
         "1M --from sweep.csv --series nobody's",
         "1M --from sweep.csv --headroom 100%",
+        "1M --from sweep.csv --growth 5%/month",
+        "1M --from sweep.csv --growth 5",
         "1M --from sweep.csv --retention 90",
         "1M --from sweep.csv --model logistic",
         "1M --assume cratedb-1m --assume cratedb-big-bite",

@@ -133,7 +133,7 @@ impl ScaledSeries {
         let known = FEWEST..sizes.len();
         known
             .flat_map(|known| {
-                let growth = Growth::Measured(Average::new(&self.sweep.prefix(known)));
+                let growth = Growth::measured(Average::new(&self.sweep.prefix(known)));
                 self.held_against(&growth, known, &sizes[known..])
             })
             .collect()
@@ -145,7 +145,7 @@ impl ScaledSeries {
         let of_one = |(at, known): (usize, &Size)| {
             let Size { size, per_s, .. } = *known;
             let sweep = Sweep::new(&[scaling::Point { size, per_s }], None).ok()?;
-            let growth = Growth::Assumed(PooledGrowth::new(&sweep, self.placement));
+            let growth = Growth::assumed(PooledGrowth::new(&sweep, self.placement));
             Some(self.held_against(&growth, 1, &sizes[at + 1..]))
         };
         sizes.iter().enumerate().filter_map(of_one).flatten().collect()

@@ -598,9 +598,10 @@ pub(super) fn names(chart: &Chart, frame: &Frame) -> Markup {
         @for span in chart.spans.iter().filter(|span| !span.name.is_empty() && span.kind != SpanKind::Note) {
             @let [from, to] = [span.from, span.to].map(|x| x_of(chart, frame, x));
             @let room = width_of(&span.name) + 8.0;
-            @let middle = f64::midpoint(from, to);
+            @let most = frame.width - room / 2.0;
+            @let middle = f64::midpoint(from, to).clamp(room / 2.0, most.max(room / 2.0));
             @if (to - from >= room || span.kind == SpanKind::Mark) && is_free(middle - room / 2.0, middle + room / 2.0) {
-                text x=(rounded(f64::midpoint(from, to))) y=(frame.top - 7.0)
+                text x=(rounded(middle)) y=(frame.top - 7.0)
                     text-anchor="middle" data-x=(rounded(f64::midpoint(span.from, span.to))) {
                     (span.name)
                 }

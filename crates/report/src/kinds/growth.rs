@@ -582,6 +582,9 @@ fn fault(trial: &ScaleTrial) -> String {
         SizeVerdict::Interrupted => "interrupted",
     };
     let codes = codes(&figures.reasons);
+    if codes == what {
+        return codes;
+    }
     format!("{what} {codes}").trim_end().to_owned()
 }
 
@@ -592,6 +595,6 @@ pub fn scale_trial_line(trial: &ScaleTrial, unit: &str) -> String {
         let off = percent_signed(predicted.expected / per_s - 1.0);
         format!("predicted {}, {off}", about(predicted.expected))
     });
-    let reached = format!("{} {unit}/s", rate(per_s));
-    joined([reached, predicted.unwrap_or_default(), fault(trial)])
+    let reached = measured(trial).map(|per_s| format!("{} {unit}/s", rate(per_s)));
+    joined([reached.unwrap_or_default(), predicted.unwrap_or_default(), fault(trial)])
 }

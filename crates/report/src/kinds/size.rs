@@ -7,9 +7,7 @@ pub(crate) mod decision;
 #[cfg(test)]
 mod tests;
 
-use highwater_model::display::{
-    about, count, foreign, percent, percent_whole, plain, rate, significant,
-};
+use highwater_model::display::{about, foreign, percent, percent_whole, plain, rate, significant};
 use highwater_sizing::cluster::{
     Alternative, Estimate, Input, ModelPlan, NeedPlan, Origin, SHORTAGE, SizeAxis, SizePlan,
     estimate, length,
@@ -33,8 +31,8 @@ const REGRETS_SHOWN: usize = 9;
 const ALTERNATIVES: &str = "Copies: how often each row is stored. Headroom: the part of the capacity that stays free. \
                             Probability: that the cluster sustains the rate.";
 const MODELS: &str = "Left out: how far off a model is on a size that it was not shown. Models with a weight are \
-                      averaged; the others are shown for comparison. The interval is the one that held on published \
-                      series.";
+                      averaged; the others are shown for comparison. Each predicts with all of its shapes that the \
+                      sizes allow, up to twice the largest size; the formula is its least-squares fit.";
 
 /// The plan as JSON, pretty-printed, with a newline at the end; its schema is [`size_schema`].
 pub fn size_json(plan: &SizePlan) -> String {
@@ -71,7 +69,7 @@ pub(crate) fn report(plan: &SizePlan) -> Report {
         format!("{} {}: {detail}", need.unit, need.origin.word())
     });
     let assumed = plan.assumed.then_some("rests on assumptions");
-    let unproven = (!plan.is_proven()).then_some("unproven");
+    let unproven = plan.nodes.to_prove.map(|_| "unproven");
     let tags = assumed.into_iter().chain(unproven).map(str::to_owned);
     Report {
         page_facts: origins.collect(),
@@ -98,7 +96,7 @@ fn opening(plan: &SizePlan) -> Vec<String> {
     if plan.assumed {
         first.push_str(" · rests on assumptions, marked below");
     }
-    if !plan.is_proven() {
+    if plan.nodes.to_prove.is_some() {
         first.push_str(" · unproven");
     }
     std::iter::once(first).chain(plan.needs.iter().flat_map(based_on)).collect()
@@ -240,7 +238,7 @@ fn growth_of(axis: SizeAxis, need: &NeedPlan) -> Vec<Block> {
     } else {
         Block::table("Scaling models", self::models(&need.models), 1)
     };
-    let label = format!("Expected against {}", known_word(need));
+    let label = format!("Sizes that were {}", known_word(need));
     let mut blocks = vec![
         Block::Heading(format!("How {} grow", need.unit)),
         Block::table(label, sizes(axis, need), 0),
@@ -257,16 +255,15 @@ fn answer(plan: &SizePlan) -> Answer {
     let capacity = plan.needs.iter().map(|need| estimate(need.capacity, &need.unit, about));
     let capacity = format!("capacity {}", list(capacity, " and "));
     let noun = plan.axis.noun();
-    let survive = match nodes.survive {
-        0 => String::new(),
-        lost => format!(" with {} lost", plural(lost as usize, "node")),
-    };
-    let counted = plan.axis.counted(nodes.planned);
-    let (figure, unit) = if nodes.reached {
-        let unit = counted.split_once(' ').map_or(noun, |(_, unit)| unit);
-        (count(nodes.planned.into()), unit.to_owned())
-    } else {
-        (format!("no number of {noun}"), String::new())
+    let needs = format!("{}{}", decision::needs(plan), decision::conditions(plan));
+    let counted = plan.sized(nodes.planned);
+    let (figure, unit) = match (nodes.reached, plan.machines()) {
+        (false, _) => (format!("no number of {noun}"), String::new()),
+        (true, 1) => (decision::least(plan.is_least(), nodes.planned), noun_of(plan).to_owned()),
+        (true, machines) => {
+            let each = decision::least(plan.is_least(), nodes.planned);
+            (plural(machines as usize, "machine"), format!("of {each} {} each", noun_of(plan)))
+        }
     };
     let interval = match (nodes.interval, nodes.to_prove) {
         (Some(interval), _) => format!(
@@ -275,16 +272,19 @@ fn answer(plan: &SizePlan) -> Answer {
             interval.expected,
             interval.text()
         ),
-        (None, Some(proof)) => decision::proven_by(plan, proof, nodes.planned),
-        (None, None) if nodes.reached => String::new(),
+        (None, Some(proof)) => decision::proven_by(plan, proof),
         (None, None) => format!("{counted} come closest"),
     };
     Answer {
-        question: format!("How many {noun} do {} need{survive}?", decision::needs(plan)),
+        question: format!(
+            "How many {noun} do {} need{}?",
+            decision::needs(plan),
+            decision::conditions(plan)
+        ),
         figure,
         unit,
-        condition: format!("for {}", decision::needs(plan)),
-        caveat: (!plan.is_proven()).then_some("unproven: beyond twice the largest measured size"),
+        condition: format!("for {needs}"),
+        caveat: nodes.to_prove.map(|_| "unproven: beyond twice the largest measured size"),
         interval,
         basis: capacity,
         limit: fewer(plan),
@@ -293,6 +293,12 @@ fn answer(plan: &SizePlan) -> Answer {
         assumptions: decision::weighed_most(plan).collect(),
         ..Answer::default()
     }
+}
+
+/// `nodes`, or `node` for a single one.
+fn noun_of(plan: &SizePlan) -> &'static str {
+    let noun = plan.axis.noun();
+    if plan.nodes.planned == 1 { &noun[..noun.len() - 1] } else { noun }
 }
 
 fn planned(plan: &SizePlan) -> Option<&Alternative> {
@@ -407,22 +413,13 @@ fn interval_note(of: Estimate, show: fn(f64) -> String) -> String {
     interval.unwrap_or_else(|| "unproven".to_owned())
 }
 
-/// Each size with its measured and its expected throughput.
+/// Each measured size with its throughput.
 fn sizes(axis: SizeAxis, need: &NeedPlan) -> Vec<Row> {
-    let word = known_word(need);
     let noun = axis.noun();
-    let each = noun.trim_end_matches('s');
-    let head = format!("{noun} | {word} | expected | {word} / expected | per {each}");
+    let head = format!("{noun} | {} | per {}", known_word(need), noun.trim_end_matches('s'));
     let sizes = need.curve.iter().filter_map(|point| {
         let measured = point.measured_per_s?;
-        let expected = point.predicted.expected;
-        Some(Row::new([
-            plain(point.nodes),
-            about(measured),
-            about(expected),
-            percent(measured / expected),
-            about(measured / point.nodes),
-        ]))
+        Some(Row::new([plain(point.nodes), about(measured), about(measured / point.nodes)]))
     });
     headed(&head, sizes)
 }
@@ -430,7 +427,7 @@ fn sizes(axis: SizeAxis, need: &NeedPlan) -> Vec<Row> {
 fn figures(plan: &SizePlan) -> Vec<Remark> {
     let nodes = &plan.nodes;
     let noun = plan.axis.noun();
-    let planned = plan.axis.counted(nodes.planned);
+    let planned = plan.sized(nodes.planned);
     let enough = match &nodes.interval {
         Some(interval) => format!(
             "{}   {} expected (90% interval {}) · enough with a probability of {}",
@@ -439,8 +436,13 @@ fn figures(plan: &SizePlan) -> Vec<Remark> {
             interval.text(),
             percent_whole(nodes.probability)
         ),
-        None if nodes.reached => format!("{}   unproven", nodes.planned),
-        None => format!("no number is enough, {} come closest", nodes.planned),
+        None => nodes.to_prove.map_or_else(
+            || format!("no number is enough, {} come closest", nodes.planned),
+            |proof| {
+                let planned = decision::least(plan.is_least(), nodes.planned);
+                format!("{planned}   unproven · {} once the next size is known", proof.text())
+            },
+        ),
     };
     let mut lines = vec![Remark::new(noun, enough)];
     for need in &plan.needs {
@@ -457,7 +459,17 @@ fn figures(plan: &SizePlan) -> Vec<Remark> {
         }
         _ => String::new(),
     };
-    lines.push(Remark::new("headroom", format!("{free}{lost}")));
+    let requested = decision::requested_headroom(plan).filter(|_| plan.is_proven());
+    let margin = requested.map_or_else(String::new, |requested| {
+        format!(
+            " · {} requested, the rest is the margin for a probability of {}",
+            percent_whole(requested),
+            percent_whole(nodes.probability)
+        )
+    });
+    if nodes.reached && !plan.is_least() {
+        lines.push(Remark::new("headroom", format!("{free}{lost}{margin}")));
+    }
     if let Some(shards) = &plan.shards {
         let days = shards.partition_days.map_or(String::new(), |days| {
             let length = length(days);
@@ -524,8 +536,9 @@ fn alternative_rows(plan: &SizePlan) -> Vec<Row> {
 
 /// The head and a row for each model; the first column holds words.
 pub(super) fn models(models: &[ModelPlan]) -> Vec<Row> {
-    let head = "model | weight | left out | prediction | 90% interval";
-    headed(head, models.iter().map(model))
+    let nodes = models.first().map_or(0.0, |model| model.nodes);
+    let head = format!("model | weight | left out | predicted for {} | 90% interval", plain(nodes));
+    headed(&head, models.iter().map(model))
 }
 
 fn model(model: &ModelPlan) -> Row {

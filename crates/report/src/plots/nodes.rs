@@ -42,21 +42,27 @@ pub(crate) fn growth(plan: &SizePlan) -> Vec<Chart> {
 
 fn of_need(plan: &SizePlan, need: &NeedPlan, number: usize) -> [Chart; 2] {
     let nodes = f64::from(plan.nodes.planned);
+    let has_others = need.curve.iter().any(|point| point.planned.is_some());
+    let others = if has_others {
+        " The line is with the replicas and nodes of the plan, and marks are as they were measured."
+    } else {
+        ""
+    };
     let all = Chart {
         id: format!("growth-{number}"),
         about: format!(
             "Marks were {}; the line is what is expected of a new measurement, the band is its 90% interval. Left \
              of the last mark sizes are filled in, right of it they are extrapolated: up to twice its size with an \
-             interval, beyond without one.",
+             interval, beyond without one.{others}",
             known_word(need)
         ),
         spans: vec![Span {
             from: nodes - 0.2,
             to: nodes + 0.2,
-            name: "planned".to_owned(),
+            name: if plan.nodes.reached { "planned" } else { "closest" }.to_owned(),
             kind: SpanKind::Mark,
         }],
-        levels: vec![Label { at: need.per_s_at_end.max(need.per_s), name: "needed".to_owned() }],
+        levels: vec![Label { at: need.required_per_s, name: "needed".to_owned() }],
         ..Chart::default()
     };
     let each = Chart {
@@ -246,11 +252,11 @@ pub(crate) fn growths(growths: &[&NamedGrowth<'_>]) -> Option<Chart> {
 /// The 90% interval, and the expected value.
 fn predicted(curve: &[SizePlanPoint], of: Shown) -> [Series; 2] {
     let band = curve.iter().filter_map(|point| {
-        let [low, high] = point.predicted.interval?;
+        let [low, high] = point.as_planned().interval?;
         Some(Point::band(point.nodes, of(point.nodes, low), of(point.nodes, high)))
     });
     let expected = curve.iter().map(|point| {
-        let per_s = of(point.nodes, point.predicted.expected);
+        let per_s = of(point.nodes, point.as_planned().expected);
         Point::new(point.nodes, Some(per_s))
     });
     [
@@ -316,12 +322,12 @@ pub(crate) fn text_plot(axis: SizeAxis, need: &NeedPlan) -> Vec<String> {
     let row = |per_s: f64| HEIGHT - 1 - cell(per_s / highest, HEIGHT);
     for point in points {
         let at = column(point.nodes);
-        if let Some([low, high]) = point.predicted.interval {
+        if let Some([low, high]) = point.as_planned().interval {
             for filled in &mut grid[row(high)..=row(low)] {
                 filled[at] = '.';
             }
         }
-        grid[row(point.predicted.expected)][at] = '=';
+        grid[row(point.as_planned().expected)][at] = '=';
     }
     for point in points {
         if let Some(per_s) = point.measured_per_s {
@@ -332,7 +338,8 @@ pub(crate) fn text_plot(axis: SizeAxis, need: &NeedPlan) -> Vec<String> {
 }
 
 fn highest(point: &SizePlanPoint) -> f64 {
-    point.predicted.interval.map_or(point.predicted.expected, |[_, high]| high)
+    let planned = point.as_planned();
+    planned.interval.map_or(planned.expected, |[_, high]| high)
 }
 
 fn frame(

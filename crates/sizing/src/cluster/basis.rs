@@ -143,7 +143,7 @@ impl Basis {
             unit: first.point.unit.clone(),
             axis,
             machines: highwater_model::numbers::round_to_u32(machines),
-            growth: Growth::Measured(match reading.model {
+            growth: Growth::measured(match reading.model {
                 Some(model) => Average::by(model, &sweep),
                 None => Average::new(&sweep),
             }),
@@ -167,7 +167,7 @@ impl Basis {
     pub fn assuming(mut self, alike: Option<Placement>) -> Self {
         let placement = self.placement.or(alike).unwrap_or_default();
         self.placement = Some(placement);
-        self.growth = Growth::Assumed(PooledGrowth::new(&self.sweep, placement));
+        self.growth = Growth::assumed(PooledGrowth::new(&self.sweep, placement));
         let of_which = match placement {
             Placement::Divided => "clusters",
             Placement::Everywhere => "clusters in which every node holds all rows",

@@ -1,13 +1,14 @@
 //! The number of nodes that is enough: the smallest that sustains all needs with a given probability, its interval, and
 //! the measurement that proves it. Must not format.
 
+use highwater_model::display;
 use highwater_model::numbers::round_to_u32;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::basis::SizeAxis;
 use super::plan::{Origin, Request, Traced};
-use crate::scaling::{FARTHEST, Forecast, Prediction};
+use crate::scaling::{Forecast, NextSize, Prediction};
 
 /// Hours per month, for prices.
 pub(super) const HOURS_PER_MONTH: f64 = 730.0;
@@ -32,36 +33,66 @@ pub struct NodeInterval {
 }
 
 impl NodeInterval {
-    /// `6`, `5 to 6`, or `5 to more than 10`.
+    /// `6`, `5 to 6`, or `5 or more`.
     pub fn text(&self) -> String {
-        match self.high {
-            Some(high) if high == self.low => high.to_string(),
-            Some(high) => format!("{} to {high}", self.low),
-            None => format!("{} to more than {}", self.low, self.farthest),
-        }
+        range_text(self.low, self.high)
     }
 }
 
-/// The size to measure next, so that a number of nodes is proven.
+/// The size to measure next, and what an unproven number of nodes depends on until then.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToProve {
-    /// Nodes.
+    /// Twice the largest measured size.
     pub measure: u32,
-    /// Lower end of the 90% interval of the throughput afterwards, as a fraction of the expected one; below 0.
-    pub low: f64,
-    /// Its upper end.
-    pub high: f64,
+    /// The number that is enough with a probability of one half if each doubling has what is then expected of it; it stays
+    /// while measurements equal that. Absent if no number is enough.
+    pub expected: Option<u32>,
+    /// The expected number once that size was measured, and has the upper end of its 90% interval.
+    pub low: u32,
+    /// The same for the lower end; absent if no number is then enough.
+    pub high: Option<u32>,
+    /// The 90% interval that the throughput of the planned nodes has once that size has what is expected of it, as
+    /// fractions of the middle, below and above 0; absent if it proves only a smaller number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<[f64; 2]>,
+}
+
+impl ToProve {
+    /// `84 to 400`, or `84 or more`.
+    pub fn text(&self) -> String {
+        range_text(self.low, self.high)
+    }
+}
+
+fn range_text(low: u32, high: Option<u32>) -> String {
+    let count = |of: u32| display::count(of.into());
+    match high {
+        Some(high) if high == low => count(high),
+        Some(high) => format!("{} to {}", count(low), count(high)),
+        None => format!("{} or more", count(low)),
+    }
 }
 
 /// The nodes that are enough, including those that may be lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NodeCounts {
-    /// Sustain the needs with the requested probability.
+    /// Sustain the needs with the requested probability; an unproven number is expected to, and larger than all that were
+    /// shown not to, or, where no number is, the least that may.
     pub planned: u32,
     /// Whether they do; otherwise no number of nodes does, and these come closest.
     pub reached: bool,
-    /// Absent beyond twice the largest measured size.
+    /// Absent for an unproven number, which is not shown to be enough up to twice the largest measured size.
     pub interval: Option<NodeInterval>,
+    /// What an unproven number depends on; absent for a proven one, and where no number is enough.
+    pub to_prove: Option<ToProve>,
+}
+
+impl NodeCounts {
+    /// The number that is enough, proven or expected.
+    pub fn enough(&self) -> Option<u32> {
+        let is_expected = self.to_prove.is_none_or(|of| of.expected.is_some());
+        (self.reached && is_expected).then_some(self.planned)
+    }
 }
 
 /// A cluster's used fraction of its capacity.
@@ -160,28 +191,50 @@ impl Request {
         }
         let with_lost = |nodes: u32| nodes + self.added();
         if let [Some(low), Some(expected), high, Some(planned)] = found {
+            let low = low.max(self.too_small(expected, replicas) + 1);
             let [low, expected, planned, farthest] =
                 [low, expected, planned, farthest].map(with_lost);
             let high = high.map(with_lost);
             let interval = Some(NodeInterval { expected, low, high, farthest });
-            return NodeCounts { planned, reached: true, interval };
+            return NodeCounts { planned, reached: true, interval, to_prove: None };
         }
-        let beyond = self.beyond(replicas);
-        let planned = with_lost(beyond.unwrap_or_else(|| self.closest(replicas)));
-        NodeCounts { planned, reached: beyond.is_some(), interval: None }
+        let to_prove = self.to_prove(replicas);
+        let planned = to_prove.map_or_else(
+            || with_lost(self.closest(replicas)),
+            |of| self.unproven(of.expected.unwrap_or(of.low)),
+        );
+        NodeCounts { planned, reached: to_prove.is_some(), interval: None, to_prove }
+    }
+
+    /// An unproven number: no proven one is enough with the requested probability.
+    fn unproven(&self, expected: u32) -> u32 {
+        expected.max(self.farthest() + 1 + self.added())
+    }
+
+    /// The largest measured size below `expected` that did not sustain the needs; 0 without one. Where nothing but the
+    /// measurement decides, no interval contains it.
+    fn too_small(&self, expected: u32, replicas: u32) -> u32 {
+        let fell_short = self.needs.iter().flat_map(|need| {
+            let needed = need.per_s.value * self.growth() / (1.0 - self.spare.value);
+            let copies = (need.basis.replicas.value - f64::from(replicas)).abs();
+            let is_same = copies <= 0.0 && self.vcpus_per_node.is_none();
+            let sizes = need.basis.sweep.sizes().iter();
+            sizes.filter(move |size| is_same && size.per_s < needed).map(|size| size.size)
+        });
+        let below = fell_short.filter(|size| *size < f64::from(expected));
+        round_to_u32(below.fold(0.0, f64::max))
     }
 
     fn probability_of(&self, nodes: u32, replicas: u32) -> f64 {
         self.used(nodes, replicas).map_or(1.0, |used| used.probability())
     }
 
-    /// The smallest number beyond the proven ones that is enough, if growth continues. It does not fall there, so that
-    /// the number is bracketed and halved.
-    fn beyond(&self, replicas: u32) -> Option<u32> {
-        let is_enough = |nodes| self.probability_of(nodes, replicas) >= self.probability.value;
-        let mut few = self.farthest();
-        let mut enough = few;
-        while enough == few || !is_enough(enough) {
+    /// The smallest number with those that may be lost that is enough with this probability, proven or not. Throughput
+    /// does not fall beyond the proven numbers, so that the number is bracketed and halved.
+    pub(super) fn enough(&self, probability: f64, replicas: u32) -> Option<u32> {
+        let is_enough = |nodes| self.probability_of(nodes, replicas) >= probability;
+        let (mut few, mut enough) = (0, 1);
+        while !is_enough(enough) {
             few = enough;
             enough = few.saturating_mul(2).min(MOST_NODES);
             if enough == few {
@@ -192,7 +245,38 @@ impl Request {
             let middle = few + (enough - few) / 2;
             if is_enough(middle) { enough = middle } else { few = middle }
         }
-        Some(enough)
+        Some(enough + self.added())
+    }
+
+    /// The request once the next size of each need was measured, and has this.
+    fn with_next(&self, next: NextSize) -> Self {
+        let mut then = self.clone();
+        for need in &mut then.needs {
+            need.basis.growth = need.basis.growth.with_next(next).clone();
+        }
+        then
+    }
+
+    /// What an unproven number depends on; `None` if no number is enough even if the next size has the most that can be
+    /// expected of it.
+    fn to_prove(&self, replicas: u32) -> Option<ToProve> {
+        let low = self.with_next(NextSize::High).enough(0.5, replicas)?;
+        let expected = self.enough(0.5, replicas);
+        let growths = self.needs.iter().map(|need| &need.basis.growth);
+        let least = growths.min_by(|a, b| a.largest().total_cmp(&b.largest()))?;
+        let grown = least.with_next(NextSize::Expected);
+        let planned = expected.map(|expected| f64::from(self.unproven(expected)));
+        let interval = planned.filter(|nodes| *nodes <= grown.farthest()).map(|nodes| {
+            let then = grown.forecast(nodes).prediction();
+            [then.low / then.expected - 1.0, then.high / then.expected - 1.0]
+        });
+        Some(ToProve {
+            measure: round_to_u32(grown.largest()),
+            expected,
+            low,
+            high: self.with_next(NextSize::Low).enough(0.5, replicas),
+            interval,
+        })
     }
 
     /// Of the proven numbers, none of which is enough, the smallest one that uses nearly the least of its capacity.
@@ -203,19 +287,6 @@ impl Request {
         let least = all.iter().map(|(_, used)| *used).fold(f64::INFINITY, f64::min);
         let closest = all.iter().find(|(_, used)| *used <= AS_GOOD * least);
         closest.map_or(1, |(nodes, _)| *nodes)
-    }
-
-    /// The size whose measurement proves an unproven number; `None` for a proven one.
-    pub(super) fn to_prove(&self, counts: &NodeCounts) -> Option<ToProve> {
-        let working = f64::from(counts.planned - self.added());
-        let growths = self.needs.iter().map(|need| &need.basis.growth);
-        let least = growths.min_by(|a, b| a.largest().total_cmp(&b.largest()))?;
-        let measure = (working / FARTHEST).ceil();
-        let is_open = counts.interval.is_none() && counts.reached && measure > least.largest();
-        is_open.then(|| {
-            let after = least.interval_after(measure, working);
-            ToProve { measure: round_to_u32(measure), low: after.low - 1.0, high: after.high - 1.0 }
-        })
     }
 }
 

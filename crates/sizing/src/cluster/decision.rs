@@ -46,11 +46,12 @@ pub struct Scenario {
     pub is_planned: bool,
     /// Of each need, per second.
     pub per_s: Vec<f64>,
-    /// Nodes that are enough, with those that may be lost; absent where no number is.
+    /// Nodes that are enough, with those that may be lost; absent where no number is. An unproven number is the expected
+    /// one, or the least that may be enough.
     pub nodes: Option<u32>,
     /// The nodes that may be enough; absent for an unproven number, beyond twice the largest measured size.
     pub interval: Option<NodeInterval>,
-    /// What proves an unproven number.
+    /// What an unproven number depends on.
     pub to_prove: Option<ToProve>,
     /// Machines of this size, where sizes count vCPUs.
     pub machines: u32,
@@ -203,7 +204,7 @@ fn scenario(request: &Request, condition: Condition, value: f64) -> Scenario {
         per_s: request.needs.iter().map(|need| need.per_s.value * request.growth()).collect(),
         nodes,
         interval: counts.interval,
-        to_prove: request.to_prove(&counts),
+        to_prove: counts.to_prove,
         machines: request.machines(),
         replicas,
         replicas_leave,
@@ -247,7 +248,7 @@ impl Weights<'_> {
             what,
             value,
             other,
-            nodes: counts.reached.then_some(counts.planned),
+            nodes: counts.enough(),
             is_proven: counts.interval.is_some(),
         });
     }

@@ -63,7 +63,7 @@ pub fn size(request: &Request) -> SizePlan {
             planned: nodes,
             reached: counts.reached,
             interval: counts.interval,
-            to_prove: request.to_prove(&counts),
+            to_prove: counts.to_prove,
             survive: request.survive.value,
             probability: request.probability.value,
             headroom: headroom(nodes),
@@ -94,7 +94,7 @@ fn alternatives(request: &Request, planned: u32) -> Vec<Alternative> {
         (fewest..=planned + MORE).map(|nodes| (nodes, replicas)).collect();
     for copies in COPIES.into_iter().filter(|copies| *copies != replicas) {
         let counts = request.node_counts(copies);
-        clusters.extend(counts.reached.then_some((counts.planned, copies)));
+        clusters.extend(counts.enough().map(|nodes| (nodes, copies)));
     }
     clusters
         .into_iter()
@@ -134,6 +134,7 @@ fn need_plan(request: &Request, need: &Need, working: u32, nodes: u32) -> NeedPl
         per_s: need.per_s.value,
         at_least_per_s: need.at_least_per_s,
         per_s_at_end: need.per_s.value * request.growth(),
+        required_per_s: need.per_s.value * request.growth() / (1.0 - request.spare.value),
         capacity: Estimate::new(
             basis.forecast(f64::from(nodes), replicas, vcpus).prediction(),
             request.is_proven(nodes),
@@ -142,10 +143,26 @@ fn need_plan(request: &Request, need: &Need, working: u32, nodes: u32) -> NeedPl
         origin: basis.origin.clone(),
         growth: basis.growth_origin.clone(),
         error: basis.growth.error(),
-        curve: curve(&basis.sweep, &basis.growth, f64::from(working)),
+        curve: planned_curve(basis, f64::from(working), replicas, vcpus),
         models: models(&basis.sweep, &basis.growth, f64::from(working), request.squares),
         identifiability: basis.growth.average().and_then(Average::identifiability),
     }
+}
+
+/// The curve up to the working nodes, also with the copies and vCPUs of the plan where they are others.
+fn planned_curve(
+    basis: &Basis,
+    working: f64,
+    replicas: f64,
+    vcpus: Option<f64>,
+) -> Vec<SizePlanPoint> {
+    let mut points = curve(&basis.sweep, &basis.growth, working);
+    let is_as_measured = (replicas - basis.replicas.value).abs() <= 0.0 && vcpus.is_none();
+    for point in points.iter_mut().filter(|_| !is_as_measured) {
+        let planned = basis.forecast(point.nodes, replicas, vcpus).prediction();
+        point.planned = Some(Estimate::new(planned, point.nodes <= basis.growth.farthest()));
+    }
+    points
 }
 
 /// Steps of the curve, for a smooth plot.
@@ -168,6 +185,7 @@ pub(crate) fn curve(sweep: &Sweep, growth: &Growth, larger: f64) -> Vec<SizePlan
             .find(|size| size.size.total_cmp(&nodes).is_eq())
             .map(|size| size.per_s),
         predicted: Estimate::new(growth.forecast(nodes).prediction(), nodes <= growth.farthest()),
+        planned: None,
         beyond: nodes > growth.largest(),
     };
     nodes.into_iter().map(point).collect()
@@ -185,6 +203,8 @@ pub(crate) fn models(
     let Some(average) = growth.average() else {
         return Vec::new();
     };
+    // Beyond, what is expected is no average of the models.
+    let nodes = nodes.min(growth.farthest());
     average
         .members()
         .iter()
@@ -198,9 +218,8 @@ pub(crate) fn models(
                 left_out_error: member.left_out_error,
                 aicc: fit.as_ref().and_then(Fit::aicc),
                 peak: fit.as_ref().and_then(|fit| fit.curve.peak()),
-                prediction: alone.map(|forecast| {
-                    Estimate::new(forecast.prediction(), nodes <= growth.farthest())
-                }),
+                nodes,
+                prediction: alone.map(|forecast| Estimate::new(forecast.prediction(), true)),
                 fit,
             }
         })

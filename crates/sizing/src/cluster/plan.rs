@@ -61,6 +61,8 @@ pub struct NeedPlan {
     pub at_least_per_s: Option<f64>,
     /// In the last month of the plan.
     pub per_s_at_end: f64,
+    /// The capacity that this takes, with the part that stays free.
+    pub required_per_s: f64,
     /// What the planned cluster can do of it alone.
     pub capacity: Estimate,
     /// The measured points.
@@ -88,8 +90,18 @@ pub struct SizePlanPoint {
     pub measured_per_s: Option<f64>,
     /// What is predicted, with the copies and nodes of the measurements.
     pub predicted: Estimate,
+    /// The same with the copies and nodes of the plan; absent where these are as measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned: Option<Estimate>,
     /// Whether it lies beyond the largest measured size.
     pub beyond: bool,
+}
+
+impl SizePlanPoint {
+    /// With the copies and nodes of the plan.
+    pub fn as_planned(&self) -> Estimate {
+        self.planned.unwrap_or(self.predicted)
+    }
 }
 
 /// One model.
@@ -105,7 +117,9 @@ pub struct ModelPlan {
     pub left_out_error: Option<f64>,
     /// Corrected Akaike criterion of the fit; from five sizes on.
     pub aicc: Option<f64>,
-    /// What it alone predicts for the planned nodes, with the copies of the measurements.
+    /// The nodes of [`Self::prediction`]: the planned ones, at most twice the largest measured size.
+    pub nodes: f64,
+    /// What it alone predicts for them, with the copies of the measurements.
     pub prediction: Option<Estimate>,
     /// Its least squares, where there are as many sizes as parameters.
     pub fit: Option<Fit>,
@@ -122,7 +136,7 @@ pub struct NodePlan {
     pub reached: bool,
     /// The nodes that may be enough; absent for an unproven number, beyond twice the largest measured size.
     pub interval: Option<NodeInterval>,
-    /// What proves an unproven number.
+    /// What an unproven number depends on.
     pub to_prove: Option<ToProve>,
     /// Of the planned nodes, those that may be lost.
     pub survive: u32,
@@ -156,6 +170,26 @@ pub struct Alternative {
 }
 
 impl SizePlan {
+    /// Machines of each size: more than one only where sizes count vCPUs.
+    pub fn machines(&self) -> u32 {
+        let planned = self.decision.scenarios.iter().find(|scenario| scenario.is_planned);
+        planned.map_or(1, |scenario| scenario.machines)
+    }
+
+    /// `5 nodes`, `16 vCPUs`, or `2 machines of 16 vCPUs each`.
+    pub fn sized(&self, size: u32) -> String {
+        let counted = self.axis.counted(size);
+        match self.machines() {
+            1 => counted,
+            machines => format!("{machines} machines of {counted} each"),
+        }
+    }
+
+    /// Whether the planned number is only the least that may be enough, because none is expected to be.
+    pub fn is_least(&self) -> bool {
+        self.nodes.to_prove.is_some_and(|of| of.expected.is_none())
+    }
+
     /// Whether the planned nodes lie within twice the largest measured size.
     pub const fn is_proven(&self) -> bool {
         self.nodes.interval.is_some()

@@ -7,7 +7,7 @@ use super::basis::{Basis, SizeAxis};
 use super::counting::NodeCounts;
 use super::layout::length;
 use super::plan::{Estimate, Input, Need, NeedPlan, Origin, Request, SizePlan, Traced};
-use crate::scaling::{DEVIATIONS, Growth, Size};
+use crate::scaling::{DEVIATIONS, Size};
 
 /// The plan in prose: the result, its basis, its probability, and its assumptions.
 pub(super) fn summary(request: &Request, plan: &SizePlan) -> String {
@@ -30,21 +30,20 @@ fn headline(request: &Request, plan: &SizePlan) -> String {
         1 => "one replica".to_owned(),
         more => format!("{more} replicas"),
     };
-    let loss = match (plan.nodes.survive, request.machines()) {
-        (0, 1) => String::new(),
-        (0, machines) => format!(" on each of {machines} machines"),
-        (lost, 1) => format!(", {lost} of which may be lost"),
-        (lost, machines) => {
-            format!(" on each of {machines} machines, {lost} of which may be lost")
-        }
+    let loss = match plan.nodes.survive {
+        0 => String::new(),
+        lost => format!(", {lost} of which may be lost"),
     };
-    let (needs, nodes) = (needs.join(" and "), plan.axis.counted(plan.nodes.planned));
-    let short = if plan.nodes.reached {
-        ""
-    } else {
-        ", although no number is expected to be enough, because they come closest"
-    };
-    format!("To sustain {needs} with {copies} of each row, {nodes} are planned{loss}{short}.")
+    let (needs, nodes) = (needs.join(" and "), plan.sized(plan.nodes.planned));
+    if !plan.nodes.reached {
+        return format!(
+            "To sustain {needs} with {copies} of each row, no number of {} is expected to be enough; {nodes} come \
+             closest.",
+            plan.axis.noun()
+        );
+    }
+    let least = if plan.is_least() { "at least " } else { "" };
+    format!("To sustain {needs} with {copies} of each row, {least}{nodes} are planned{loss}.")
 }
 
 fn need_text(need: &NeedPlan) -> String {
@@ -81,9 +80,18 @@ fn nodes(plan: &SizePlan) -> String {
             interval.text(),
             percent_plain(nodes.probability)
         ),
-        None => {
-            "This is unproven: it lies beyond twice the largest measured size, so that no interval is given.".to_owned()
-        }
+        None => nodes.to_prove.map_or_else(String::new, |proof| {
+            let expected = match proof.expected {
+                Some(_) => "half of such clusters need more",
+                None => "it is enough only if the next size exceeds what is expected of it",
+            };
+            format!(
+                "This is unproven: it lies beyond twice the largest measured size, and {expected}. It depends on \
+                 {}, which are to be measured next: the number is then {}.",
+                plan.axis.counted(proof.measure),
+                proof.text()
+            )
+        }),
     };
     let capacity = match &plan.needs[..] {
         [need] => {
@@ -190,7 +198,7 @@ fn of_need(need: &Need, list: &mut Vec<Input>) {
 /// The growth model, or that growth is assumed.
 fn of_growth(basis: &Basis, list: &mut Vec<Input>) {
     let unit = &basis.unit;
-    if let Growth::Assumed(pooled) = &basis.growth {
+    if let Some(pooled) = basis.growth.pooled() {
         let growth = &basis.growth_origin;
         let noun = basis.axis.noun();
         let exponent = format!("{noun}^{:.2}", pooled.exponent());
@@ -267,13 +275,16 @@ pub(super) fn notes(request: &Request, counts: &NodeCounts) -> Vec<String> {
         notes.extend(need.basis.notes.iter().cloned());
         of_basis(request, need, &mut notes);
     }
-    if counts.interval.is_none() && counts.reached {
+    if counts.to_prove.is_some() {
         notes.push(
             "Unproven sizes lie beyond twice the largest measured one, where the scaling models differ by more than \
-             any interval. Measure a larger cluster before you buy."
+             any interval. Their numbers have no margin for --confidence, and their ranges are what the next \
+             size decides: measure it before you buy."
                 .to_owned(),
         );
     }
+    of_machines(request, counts, &mut notes);
+    of_regret(request, counts, &mut notes);
     if request.needs.len() > 1 {
         notes.push(
             "That rows and queries share the capacity in proportion is assumed; only a run with \
@@ -304,6 +315,35 @@ pub(super) fn notes(request: &Request, counts: &NodeCounts) -> Vec<String> {
     }
     of_layout(request, nodes, &mut notes);
     notes
+}
+
+/// That a machine may be larger than any that there is.
+fn of_machines(request: &Request, counts: &NodeCounts, notes: &mut Vec<String>) {
+    let largest = request.needs.iter().map(|need| need.basis.sweep.largest());
+    let largest = largest.fold(f64::INFINITY, f64::min);
+    if request.axis() == SizeAxis::Vcpus && f64::from(counts.planned) > largest {
+        let (planned, largest) = (display::count(counts.planned.into()), display::plain(largest));
+        notes.push(format!(
+            "A machine of {planned} vCPUs is larger than the largest that was measured ({largest}), and may not exist: \
+             look for it before you plan with it, or measure how throughput grows with machines."
+        ));
+    }
+}
+
+/// Why an unknown demand has no size of least regret.
+fn of_regret(request: &Request, counts: &NodeCounts, notes: &mut Vec<String>) {
+    if request.needs.iter().all(|need| need.at_least_per_s.is_none()) {
+        return;
+    }
+    if request.price_per_node_hour.is_none() {
+        notes.push("The size of least regret needs --price.".to_owned());
+    } else if counts.interval.is_none() {
+        notes.push(
+            "No size of least regret is named, because the number for the upper rate is unproven: measure the next \
+             size first."
+                .to_owned(),
+        );
+    }
 }
 
 fn of_basis(request: &Request, need: &Need, notes: &mut Vec<String>) {

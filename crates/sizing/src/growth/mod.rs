@@ -60,11 +60,11 @@ fn measured(scale: &ScaleRecord, with: u32) -> Option<(Sweep, Growth)> {
         .collect();
     let sweep = Sweep::new(&points, None).ok()?;
     let growth = if sweep.sizes().len() > 1 {
-        Growth::Measured(Average::new(&sweep))
+        Growth::measured(Average::new(&sweep))
     } else {
         let placement =
             if scale.rows_everywhere { Placement::Everywhere } else { Placement::Divided };
-        Growth::Assumed(PooledGrowth::new(&sweep, placement))
+        Growth::assumed(PooledGrowth::new(&sweep, placement))
     };
     Some((sweep, growth))
 }

@@ -9,7 +9,7 @@
 use highwater_model::numbers::len_to_f64;
 
 use super::curve::{Curve, ScalingModel, shapes};
-use super::forecast::{DEVIATIONS, Forecast, LEAST_SIDE, NEAR_LINEAR, Prediction, Sides, known};
+use super::forecast::{DEVIATIONS, Forecast, LEAST_SIDE, NEAR_LINEAR, Sides};
 use super::sweep::{Size, Sweep};
 
 /// From so many sizes on, leaving one out leaves enough to tell a straight line from a bent one.
@@ -29,8 +29,9 @@ pub struct Member {
 #[derive(Debug, Clone)]
 pub struct Average {
     members: Vec<Member>,
-    /// The largest size that the growth was measured at.
-    pub(super) largest: f64,
+    /// What was measured, and the models that are weighed by it.
+    sweep: Sweep,
+    models: Vec<ScalingModel>,
     /// Relative standard deviation of a new measurement.
     pub(super) error: f64,
     /// What the error is multiplied by because no model comes as near to the points as it says.
@@ -54,10 +55,16 @@ impl Average {
         let discounted = discounted.widened(widened);
         Self {
             members: weighed(posteriors(models, &discounted), discounted.sizes()),
-            largest: sweep.largest(),
+            sweep: sweep.clone(),
+            models: models.to_vec(),
             error: discounted.error(),
             widened,
         }
+    }
+
+    /// What was measured.
+    pub(super) const fn sweep(&self) -> &Sweep {
+        &self.sweep
     }
 
     /// Its models, those that are only shown included.
@@ -73,10 +80,10 @@ impl Average {
 
     /// The same, below 0 where it is predicted to fall.
     fn power_to(&self, size: f64) -> f64 {
-        let steps = (size / self.largest).ln();
+        let largest = self.sweep.largest();
         let grown = self.mean(|posterior| posterior.predict(size).mean)
-            - self.mean(|posterior| posterior.predict(self.largest).mean);
-        grown / steps
+            - self.mean(|posterior| posterior.predict(largest).mean);
+        grown / (size / largest).ln()
     }
 
     /// Whether growth was near-linear so far, as far as it bears on a larger size.
@@ -84,21 +91,34 @@ impl Average {
         self.growth_to(size) >= NEAR_LINEAR
     }
 
-    /// What a new measurement at a size from 1 would show. Beyond the largest size the interval
-    /// is the one that held on published series; up to there it is what the models leave open,
-    /// and at least the noise of a run.
+    /// What a new measurement at a size from 1 would show. Beyond the largest size the interval is the one that held on
+    /// published series. A measured size is known by its own measurement, with the noise of a run; between two of them
+    /// lies the line through both in the logarithms, and what the models bend above it.
     pub fn forecast(&self, size: f64) -> Forecast {
-        let log_mean = self.mean(|posterior| posterior.predict(size).mean);
         let side = LEAST_SIDE.max(DEVIATIONS * self.error);
-        if size > self.largest {
-            let steps = (size / self.largest).ln();
-            return Sides::of(self.power_to(size)).at(log_mean, steps, side);
+        let largest = self.sweep.largest();
+        if size > largest {
+            let log_mean = self.mean(|posterior| posterior.predict(size).mean);
+            return Sides::of(self.power_to(size)).at(log_mean, (size / largest).ln(), side);
         }
-        let between = self.mean(|posterior| (posterior.predict(size).mean - log_mean).powi(2));
-        // All models err together where the same measurements mislead them: deviations add up.
-        let within = self.mean(|posterior| posterior.predict(size).variance.sqrt());
-        let deviation = between.sqrt().hypot(within);
-        Forecast::even(log_mean, side.max(DEVIATIONS * deviation))
+        let nearest = self.sweep.around(size);
+        let line = |log: &dyn Fn(&Size) -> f64| -> f64 {
+            nearest.iter().map(|(part, of)| part * log(of)).sum()
+        };
+        let bend =
+            |curve: &Curve| curve.per_s(size).ln() - line(&|of: &Size| curve.per_s(of.size).ln());
+        let middle = self.mean(|posterior| posterior.moments(bend).0);
+        let spread = self.mean(|posterior| {
+            let (mean, variance) = posterior.moments(bend);
+            (mean - middle).powi(2) + variance
+        });
+        let log_mean = line(&|of: &Size| of.per_s.ln()) + middle;
+        Forecast::even(log_mean, side.hypot(DEVIATIONS * spread.sqrt()))
+    }
+
+    /// The same once a further size was measured, too.
+    pub(super) fn after(&self, size: f64, per_s: f64) -> Self {
+        Self::among(&self.models, &self.sweep.with(size, per_s))
     }
 
     /// What a single model predicts by itself, with the same error.
@@ -318,6 +338,12 @@ impl ModelPosterior {
         LogPrediction { mean, variance: spread + self.scale_variance }
     }
 
+    /// Mean and variance of what does not depend on the scale.
+    fn moments(&self, of: impl Fn(&Curve) -> f64) -> (f64, f64) {
+        let mean = self.sum(|shape| of(&shape.shape));
+        (mean, self.sum(|shape| (of(&shape.shape) - mean).powi(2)))
+    }
+
     fn sum(&self, of: impl Fn(&WeightedCurve) -> f64) -> f64 {
         self.shapes.iter().map(|shape| shape.probability * of(shape)).sum()
     }
@@ -415,10 +441,8 @@ impl Placement {
 pub struct PooledGrowth {
     /// Logarithms of sizes and throughputs, ascending; at least one.
     points: Vec<(f64, f64)>,
-    /// The largest measured size.
-    pub(super) largest: f64,
-    /// Relative standard deviation of a new measurement.
-    pub(super) error: f64,
+    /// What was measured.
+    sweep: Sweep,
     placement: Placement,
 }
 
@@ -428,10 +452,19 @@ impl PooledGrowth {
         let sizes = sweep.sizes().iter();
         Self {
             points: sizes.map(|size| (size.size.ln(), size.per_s.ln())).collect(),
-            largest: sweep.largest(),
-            error: sweep.error(),
+            sweep: sweep.clone(),
             placement,
         }
+    }
+
+    /// What was measured.
+    pub(super) const fn sweep(&self) -> &Sweep {
+        &self.sweep
+    }
+
+    /// The same once a further size was measured, too.
+    pub(super) fn after(&self, size: f64, per_s: f64) -> Self {
+        Self::new(&self.sweep.with(size, per_s), self.placement)
     }
 
     /// The power of the nodes that throughput is taken to grow with.
@@ -443,7 +476,7 @@ impl PooledGrowth {
     /// the logarithms says, outside of them what the pooled exponent does.
     pub fn forecast(&self, size: f64) -> Forecast {
         let log_size = size.ln();
-        let side = LEAST_SIDE.max(DEVIATIONS * self.error);
+        let side = LEAST_SIDE.max(DEVIATIONS * self.sweep.error());
         let after = self.points.partition_point(|point| point.0 < log_size);
         let (nearest, steps) = match (self.points[..after].last(), self.points.get(after)) {
             (Some(below), Some(above)) => {
@@ -461,84 +494,5 @@ impl PooledGrowth {
             return swapped.at(middle, steps, side);
         }
         spread.at(middle, steps, side)
-    }
-}
-
-/// How far predictions are proven, as a multiple of the largest measured size: every model fits what was measured, and
-/// beyond this range they part.
-pub const FARTHEST: f64 = 2.0;
-
-/// Where predictions come from.
-#[derive(Debug, Clone)]
-pub enum Growth {
-    /// Several sizes, and the models fitted to them.
-    Measured(Average),
-    /// The pooled growth of published clusters, from the sizes that there are.
-    Assumed(PooledGrowth),
-}
-
-impl Growth {
-    /// What a new measurement at a size from 1 would show. Beyond [`Self::farthest`] growth is taken to continue as it
-    /// is predicted for the doubling up to there, with the same width: no models agree there, and nothing is proven.
-    pub fn forecast(&self, size: f64) -> Forecast {
-        let farthest = self.farthest();
-        if size <= farthest {
-            return self.proven(size);
-        }
-        let at_farthest = self.proven(farthest);
-        let factor = (size / farthest).powf(self.last_power());
-        at_farthest.scaled(known(factor))
-    }
-
-    fn proven(&self, size: f64) -> Forecast {
-        match self {
-            Self::Measured(average) => average.forecast(size),
-            Self::Assumed(pooled) => pooled.forecast(size),
-        }
-    }
-
-    /// The power of the size with which throughput is predicted to grow from the largest measured size to the farthest
-    /// proven one: 0 (it stays or falls) to 1 (linear).
-    fn last_power(&self) -> f64 {
-        match self {
-            Self::Measured(average) => average.growth_to(self.farthest()),
-            Self::Assumed(pooled) => pooled.exponent(),
-        }
-    }
-
-    /// The models, where growth was measured.
-    pub fn average(&self) -> Option<&Average> {
-        match self {
-            Self::Measured(average) => Some(average),
-            Self::Assumed(_) => None,
-        }
-    }
-
-    /// Relative standard deviation that a new measurement is taken to have.
-    pub fn error(&self) -> f64 {
-        match self {
-            Self::Measured(average) => average.error,
-            Self::Assumed(pooled) => pooled.error,
-        }
-    }
-
-    /// The largest measured size.
-    pub fn largest(&self) -> f64 {
-        match self {
-            Self::Measured(average) => average.largest,
-            Self::Assumed(pooled) => pooled.largest,
-        }
-    }
-
-    /// The interval that a prediction for `size` would have, as a multiple of its middle, once a cluster of `measured`
-    /// nodes, at least half of that, was measured and had what is predicted for it.
-    pub fn interval_after(&self, measured: f64, size: f64) -> Prediction {
-        let side = LEAST_SIDE.max(DEVIATIONS * self.error());
-        Sides::of(self.last_power()).at(0.0, (size / measured).ln(), side).prediction()
-    }
-
-    /// The largest size for which a prediction has an interval.
-    pub fn farthest(&self) -> f64 {
-        FARTHEST * self.largest()
     }
 }

@@ -413,7 +413,7 @@ impl Average {
         let peak_size = Range { low: peak.0, high: (!may_have_none).then_some(peak.1) };
         let (contention, crosstalk) = (range(contention), range(crosstalk));
         Some(Identifiability {
-            sentences: sentences(contention, crosstalk, peak_size, self.largest),
+            sentences: sentences(contention, crosstalk, peak_size, self.sweep().largest()),
             contention,
             crosstalk,
             peak_size,

@@ -4,6 +4,7 @@
 //! what a prediction is used for, is decided elsewhere.
 
 mod average;
+mod beyond;
 mod curve;
 mod fit;
 mod forecast;
@@ -12,7 +13,8 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
-pub use average::{Average, FARTHEST, Growth, Member, Placement, PooledGrowth};
+pub use average::{Average, Member, Placement, PooledGrowth};
+pub use beyond::{Growth, NextSize};
 pub use curve::{Curve, Peak, ScalingModel};
 pub use fit::{Fit, Identifiability, Parameter, Range, Weighting, fit};
 pub use forecast::{

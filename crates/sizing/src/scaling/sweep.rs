@@ -133,6 +133,29 @@ impl Sweep {
         self.sizes.last().map_or(1.0, |last| last.size)
     }
 
+    /// The measured sizes around another one up to the largest, with the part that each has in a line through both in
+    /// the logarithms; one alone if it was measured, or is smaller than all.
+    pub(super) fn around(&self, size: f64) -> Vec<(f64, Size)> {
+        let after = self.sizes.partition_point(|of| of.size < size);
+        let (before, next) = (self.sizes[..after].last(), self.sizes.get(after));
+        match (before, next) {
+            (Some(before), Some(next)) if next.size > size => {
+                let part = (size / before.size).ln() / (next.size / before.size).ln();
+                vec![(1.0 - part, *before), (part, *next)]
+            }
+            (_, Some(one)) | (Some(one), None) => vec![(1.0, *one)],
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// The same sizes and a larger one, measured once.
+    pub(super) fn with(&self, size: f64, per_s: f64) -> Self {
+        let mut larger = self.clone();
+        let error = larger.error.max(LEAST_ERROR);
+        larger.sizes.push(Size { size, per_s, measured: 1, error });
+        larger
+    }
+
     /// Its first sizes, at least one.
     pub fn prefix(&self, sizes: usize) -> Self {
         Self { sizes: self.sizes[..sizes.clamp(1, self.sizes.len())].to_vec(), ..*self }

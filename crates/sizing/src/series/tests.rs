@@ -200,6 +200,7 @@ fn sizes_of_a_growth_have_their_own_shards_and_replicas() {
     let Question::Scale(scale) = &growth.question else { unreachable!() };
     let mut growth = growth.clone();
     let mut scale = scale.clone();
+    "insert".clone_into(&mut scale.stream);
     for (trial, shards) in scale.trials.iter_mut().zip([6, 12, 24, 48, 6]) {
         trial.figures.shards = Some(shards);
         trial.figures.replicas = Some(if shards == 6 { 0 } else { 1 });

@@ -125,7 +125,7 @@ impl Conditions {
         Ok(Self {
             probability: required(layers, "confidence", inner_part)?,
             headroom: required(layers, "headroom", part_below_one)?,
-            growth_per_month: required(layers, "growth", part)?,
+            growth_per_month: required(layers, "growth", growth)?,
             months: required(layers, "months", number)?,
             tolerated_failures: required(layers, "tolerate-failures", number)?,
             replicas: traced(layers, "replicas", number)?,
@@ -250,6 +250,12 @@ fn squares(text: &str) -> Result<Weighting, UserError> {
 /// A percentage as a fraction of 1.
 fn part(text: &str) -> Result<f64, UserError> {
     Ok(f64::from(parsers::percent_or_zero(text)?.0) / 1e6)
+}
+
+/// Growth per month; the unit is not written.
+fn growth(text: &str) -> Result<f64, UserError> {
+    let hint = "give percent per month, such as `5%`";
+    part(text).map_err(|error| error.with_hint(hint))
 }
 
 fn part_below_one(text: &str) -> Result<f64, UserError> {

@@ -12,7 +12,7 @@ use highwater_model::user_error::UserError;
 use highwater_report as report;
 use highwater_sizing::Guidance;
 use highwater_sizing::cluster::{
-    Basis, BasisError, Need, Origin, Reading, Request, Traced, size as plan,
+    Basis, BasisError, Need, Origin, Reading, Request, SizeAxis, Traced, size as plan,
 };
 use highwater_sizing::plausibility::{ModelRequest, audit};
 use highwater_sizing::scaling::ScalingModel;
@@ -64,6 +64,7 @@ fn size(settings: &SizeIntent) -> Result<u8, UserError> {
         let cause = "--from: rows are by nodes and queries by vCPUs, or the other way round";
         return Err(UserError::usage(cause).with_hint("size each of them alone"));
     }
+    check_vcpus(settings, &needs)?;
     let plan = plan(&request(settings, needs));
     if let Some(path) = &settings.html {
         let page = report::size_html(&plan);
@@ -78,7 +79,28 @@ fn size(settings: &SizeIntent) -> Result<u8, UserError> {
     } else {
         terminal::summary(&report::size_summary(&plan), settings.verbose)?;
     }
-    Ok(exit::SUCCESS)
+    Ok(if plan.nodes.reached { exit::SUCCESS } else { exit::MISSED })
+}
+
+/// Rejects `--vcpus` where nothing depends on it: shards of rows do, and what nodes of stated vCPUs can do.
+fn check_vcpus(settings: &SizeIntent, needs: &[Need]) -> Result<(), UserError> {
+    let has_use = |need: &Need| {
+        let is_by_nodes = need.basis.axis == SizeAxis::Nodes;
+        is_by_nodes && (need.basis.vcpus_per_node.is_some() || need.basis.counts_rows())
+    };
+    if settings.conditions.vcpus_per_node.is_none() || needs.iter().any(has_use) {
+        return Ok(());
+    }
+    let (cause, hint) = match needs.first().map(|need| need.basis.axis) {
+        Some(SizeAxis::Vcpus) => {
+            ("the sizes count vCPUs themselves", "leave it out: the plan is in vCPUs of a machine")
+        }
+        _ => (
+            "the figures do not say how many vCPUs the measured nodes had",
+            "add a column `vcpus_per_node`, or label the runs with `--label vcpus_per_node=N`",
+        ),
+    };
+    Err(UserError::usage(format!("--vcpus: {cause}")).with_hint(hint))
 }
 
 /// Shows the warnings about the figures before they are used.

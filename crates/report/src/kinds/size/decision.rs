@@ -3,7 +3,8 @@
 
 use highwater_model::display::{count, percent_plain, percent_whole, plain, rate};
 use highwater_sizing::cluster::{
-    Assumption, AssumptionWeight, Condition, NeedPlan, ReplicaEffect, Scenario, SizePlan, ToProve,
+    Assumption, AssumptionWeight, Condition, NeedPlan, ReplicaEffect, Scenario, SizeAxis, SizePlan,
+    ToProve,
 };
 
 use crate::layout::{Row, headed, list, or_absent};
@@ -17,24 +18,72 @@ pub(crate) fn scenario_rows(plan: &SizePlan) -> Vec<Row> {
     let has_replicas = scenarios.iter().any(|scenario| scenario.replicas_leave.is_some());
     let replicas = if has_replicas { " | replicas leave" } else { "" };
     let price = plan.price_per_month.map_or("", |_| " | a month");
-    let head = format!("scenario | {} | 90% interval{replicas}{price}", plan.axis.noun());
+    let noun = plan.axis.noun();
+    let has_machines = scenarios.iter().any(|scenario| scenario.machines > 1);
+    let sizes = if has_machines { format!("machines × {noun}") } else { noun.to_owned() };
+    let head = format!("scenario | {sizes} | 90% interval{replicas}{price}");
     let rows = scenarios.iter().map(|scenario| {
-        let nodes = or_absent(scenario.nodes, |nodes| count(nodes.into()));
+        let expected = scenario.nodes.filter(|_| !is_least(scenario));
+        let nodes = expected.map_or_else(|| "none".to_owned(), |nodes| count(nodes.into()));
         let machines = match scenario.machines {
-            1 => nodes,
-            machines => format!("{machines} × {nodes}"),
+            machines if has_machines && expected.is_some() => format!("{machines} × {nodes}"),
+            _ => nodes,
         };
         let mut cells = vec![name(scenario), machines, interval(scenario)];
         cells.extend(has_replicas.then(|| or_absent(scenario.replicas_leave, left)));
-        cells.extend(plan.price_per_month.map(|_| or_absent(scenario.price_per_month, rate)));
+        let more = if is_least(scenario) { "+" } else { "" };
+        let price = |price| format!("{}{more}", rate(price));
+        cells.extend(plan.price_per_month.map(|_| or_absent(scenario.price_per_month, price)));
         let planned = scenario.is_planned.then(|| "planned".to_owned());
         let loses = scenario.condition == Condition::NodesLost
             && f64::from(scenario.replicas) < scenario.value;
-        let lost =
-            loses.then(|| format!("loses data without --replicas {}", plain(scenario.value)));
+        let lost = loses.then(|| "loses data".to_owned());
         Row::new(cells).remark(list(planned.into_iter().chain(lost), ", "))
     });
     headed(&head, rows)
+}
+
+/// Whether no number is expected to be enough, and the one that is named is the least that may be.
+fn is_least(scenario: &Scenario) -> bool {
+    scenario.to_prove.is_some_and(|of| of.expected.is_none())
+}
+
+/// `84`, or `84 or more`.
+pub(crate) fn least(is_least: bool, nodes: u32) -> String {
+    format!("{}{}", count(nodes.into()), if is_least { " or more" } else { "" })
+}
+
+/// The conditions that were stated: ` with 20% headroom, with 1 node lost, and 12 months at 5% a month`.
+pub(crate) fn conditions(plan: &SizePlan) -> String {
+    let stated = plan.decision.scenarios.iter().filter(|scenario| !scenario.is_example);
+    let names = stated.filter_map(|scenario| match scenario.condition {
+        Condition::Headroom => Some(format!("{} headroom", percent_plain(scenario.value))),
+        Condition::NodesLost => Some(format!("{} lost", lost(plan, scenario.value))),
+        Condition::Growth => Some(format!(
+            "{} months of growth by {} a month",
+            scenario.months,
+            percent_plain(scenario.value)
+        )),
+        Condition::Today | Condition::All => None,
+    });
+    let names: Vec<String> = names.collect();
+    match &names[..] {
+        [] => String::new(),
+        [one] => format!(" with {one}"),
+        [others @ .., last] => format!(" with {} and {last}", others.join(", ")),
+    }
+}
+
+/// The part of the capacity that must stay free, if it was stated.
+pub(crate) fn requested_headroom(plan: &SizePlan) -> Option<f64> {
+    let mut stated = plan.decision.scenarios.iter().filter(|scenario| !scenario.is_example);
+    stated.find(|of| of.condition == Condition::Headroom).map(|of| of.value)
+}
+
+/// `1 node`, or `2 machines` where sizes count vCPUs.
+fn lost(plan: &SizePlan, number: f64) -> String {
+    let noun = if plan.axis == SizeAxis::Nodes { "node" } else { "machine" };
+    format!("{} {noun}{}", plain(number), if number > 1.0 { "s" } else { "" })
 }
 
 fn name(scenario: &Scenario) -> String {
@@ -58,13 +107,16 @@ fn left(effect: ReplicaEffect) -> String {
     if low == high { expected } else { format!("{expected} ({low} to {high})") }
 }
 
-/// The 90% interval, or what to measure for an unproven number.
+/// The 90% interval, or the range of an unproven number.
 fn interval(scenario: &Scenario) -> String {
-    match (scenario.interval, scenario.to_prove, scenario.nodes) {
-        (Some(interval), ..) => interval.text(),
-        (None, Some(proof), _) => format!("unproven: measure {}", count(proof.measure.into())),
-        (None, None, Some(_)) => "unproven".to_owned(),
-        (None, None, None) => "no number is enough".to_owned(),
+    match (scenario.interval, scenario.to_prove) {
+        (Some(interval), _) => interval.text(),
+        // The words of an open range would make the table wider than a terminal.
+        (None, Some(proof)) => match proof.high {
+            Some(_) => format!("unproven: {}", proof.text()),
+            None => format!("unproven: {}+", count(proof.low.into())),
+        },
+        (None, None) => "no number is enough".to_owned(),
     }
 }
 
@@ -81,22 +133,38 @@ pub(crate) fn not_stated(plan: &SizePlan) -> Option<String> {
     (!flags.is_empty()).then(|| format!("{flags}; the table shows examples"))
 }
 
-/// The measurement that proves all unproven scenarios; absent if there are none.
+/// What to measure next, where a scenario is unproven; absent if there are none.
 pub(crate) fn proof(plan: &SizePlan) -> Option<String> {
-    let open = plan.decision.scenarios.iter();
-    let open = open.filter_map(|scenario| Some((scenario.to_prove?, scenario.nodes?)));
-    open.max_by_key(|(proof, _)| proof.measure).map(|(proof, nodes)| proven_by(plan, proof, nodes))
+    if let Some(proof) = plan.nodes.to_prove {
+        return Some(proven_by(plan, proof));
+    }
+    let proof = plan.decision.scenarios.iter().find_map(|scenario| scenario.to_prove)?;
+    let next = plan.axis.counted(proof.measure);
+    Some(format!("measure {next} next: the ranges of unproven numbers are what that decides"))
 }
 
-/// `measure 7 nodes; the throughput of 13 nodes then has a 90% interval of about -19% to +19%`.
-pub(crate) fn proven_by(plan: &SizePlan, proof: ToProve, nodes: u32) -> String {
-    let axis = plan.axis;
-    let [low, high] = [proof.low, proof.high].map(percent_whole);
-    format!(
-        "measure {}; the throughput of {} then has a 90% interval of about {low} to +{high}",
-        axis.counted(proof.measure),
-        axis.counted(nodes)
-    )
+/// `measure 8 nodes next: 9 to 40 are expected then`.
+pub(crate) fn proven_by(plan: &SizePlan, proof: ToProve) -> String {
+    let next = plan.axis.counted(proof.measure);
+    let noun = plan.axis.noun();
+    if proof.expected.is_none() {
+        let least = count(proof.low.into());
+        return format!(
+            "no number is expected to be enough; measure {next} next: at the upper end of their 90% interval {least} \
+             {noun} are then expected to be enough"
+        );
+    }
+    let then = proof.interval.map_or_else(String::new, |ends| {
+        let [low, high] = ends.map(percent_whole);
+        let counted = plan.axis.counted(plan.nodes.planned);
+        format!("; the throughput of {counted} then has a 90% interval of about {low} to +{high}")
+    });
+    let other = proof.expected.filter(|of| *of != plan.nodes.planned);
+    let expected = other.map_or_else(String::new, |of| {
+        let confidence = percent_whole(plan.nodes.probability);
+        format!("{} expected, without the margin for {confidence}; ", count(of.into()))
+    });
+    format!("{expected}measure {next} next: {} are expected then{then}", proof.text())
 }
 
 /// The scenarios that are not planned as key figures: name, figure, and note.
@@ -110,7 +178,13 @@ pub(crate) fn key_figures(plan: &SizePlan) -> impl Iterator<Item = (String, Stri
             Condition::Today | Condition::All => return None,
         };
         let note = if scenario.interval.is_some() { "" } else { "unproven" };
-        let figure = scenario.nodes.map_or_else(|| "none".to_owned(), |of| plan.axis.counted(of));
+        let counted = |of| match scenario.machines {
+            1 => format!("{} {}", least(is_least(scenario), of), plan.axis.noun()),
+            machines => {
+                format!("{machines} × {} {}", least(is_least(scenario), of), plan.axis.noun())
+            }
+        };
+        let figure = scenario.nodes.map_or_else(|| "none".to_owned(), counted);
         Some((name, figure, note))
     })
 }
@@ -136,8 +210,8 @@ pub(crate) fn weighed_most(plan: &SizePlan) -> impl Iterator<Item = String> {
 pub(crate) fn weighed(plan: &SizePlan, weight: &AssumptionWeight) -> String {
     let unproven = if weight.is_proven { "" } else { ", unproven" };
     let enough = weight.nodes.map_or_else(
-        || format!("no number of {} is enough", plan.axis.noun()),
-        |nodes| format!("it takes {}{unproven}", plan.axis.counted(nodes)),
+        || format!("no number of {} is expected to be enough", plan.axis.noun()),
+        |nodes| format!("it takes {}{unproven}", plan.sized(nodes)),
     );
     let (name, unit, flag) = match weight.what {
         Assumption::Replicas => ("replicas", "", "--replicas"),

@@ -44,6 +44,7 @@ fn the_page_shows_its_price_and_three_assumptions_with_their_flags_above_the_fol
     let mut request = request();
     request.survive = Traced::assumed(0, "by default");
     request.replicas = Traced::assumed(1, "as measured");
+    request.needs[0].per_s.value = 5e5;
     let plan = size(&request);
     let page = size_html(&plan);
     let (open, _) = page.split_once("<div class=\"folds\">").unwrap();
