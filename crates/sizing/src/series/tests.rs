@@ -203,7 +203,7 @@ fn sizes_of_a_growth_have_their_own_shards_and_replicas() {
     "insert".clone_into(&mut scale.stream);
     for (trial, shards) in scale.trials.iter_mut().zip([6, 12, 24, 48, 6]) {
         trial.figures.shards = Some(shards);
-        trial.figures.replicas = Some(if shards == 6 { 0 } else { 1 });
+        trial.figures.replicas = Some(u64::from(shards != 6));
     }
     growth.question = Question::Scale(scale);
     let points = of_record(&growth);
