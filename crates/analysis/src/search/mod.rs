@@ -283,8 +283,8 @@ fn creeps(history: &ProbeHistory<'_>) -> bool {
     let now = (high.at / low.at).ln();
     let before = history.before(GUESSES).as_ref().and_then(width);
     let fell = history.failed_before(GUESSES).map(|first| (first / high.at).ln());
-    let is_slow = before.is_some_and(|before| now > before / 2.0)
-        || fell.is_some_and(|fell| fell < (now + fell) / 2.0);
+    let is_slow =
+        before.is_some_and(|before| now > before / 2.0) || fell.is_some_and(|fell| fell < now);
     now > WIDE.ln() && is_slow
 }
 
