@@ -52,7 +52,7 @@ pub fn audit_stored(
     interrupts: Interrupts,
 ) -> Result<RunRecord, UserError> {
     let directory = store::reopen(&request.run)?.with_page(request.page);
-    let record = plain_run(record::read(&request.run)?)?;
+    let record = plain_run(record::read_ended(&request.run)?)?;
     check(&record, &request)?;
     let lines = store::read_ledger(directory.path())?.ok_or_else(|| no_ledger(&record))?;
     let tables = request.workload.tables();

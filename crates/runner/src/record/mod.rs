@@ -48,11 +48,7 @@ pub use journaled::{ReportsSoFar, SoFar};
 /// Reads the record of a run from its directory or record file. The record of a killed run is made from its other
 /// files. That of a run on which a process is at work is judged as running.
 pub fn read(path: &Path) -> Result<Record, UserError> {
-    let mut record = match store::read(path)? {
-        StoredRun::Complete(record) => record,
-        StoredRun::Killed { draft, lines } => Record::Run(Box::new(recovered(*draft, lines))),
-    };
-    record.header_mut().is_of_others = store::others_may_write(path).is_some();
+    let mut record = read_ended(path)?;
     let is_ended = match &record {
         Record::Run(run) => run.incidents.iter().all(|of| of.kind != IncidentKind::Killed),
         Record::Experiment(of) => of.question.is_ended(),
@@ -70,6 +66,16 @@ pub fn read(path: &Path) -> Result<Record, UserError> {
         };
         analysis::running(judged);
     }
+    Ok(record)
+}
+
+/// The same of a run that has ended, whoever holds its directory: the process that audits it again does.
+pub(crate) fn read_ended(path: &Path) -> Result<Record, UserError> {
+    let mut record = match store::read(path)? {
+        StoredRun::Complete(record) => record,
+        StoredRun::Killed { draft, lines } => Record::Run(Box::new(recovered(*draft, lines))),
+    };
+    record.header_mut().is_of_others = store::others_may_write(path).is_some();
     Ok(record)
 }
 
