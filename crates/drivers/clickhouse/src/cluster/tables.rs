@@ -30,6 +30,9 @@ use crate::admin::ClickHouseServer;
 use crate::dialect::CLICKHOUSE;
 use crate::{cluster, spools};
 
+/// Time for servers to pass on what their spools hold, before tables are created.
+const SPOOLED_LIMIT: Nanos = Nanos::from_secs(30);
+
 /// See [`TableAdmin::create_tables`]. Each server registers its own and its `Distributed` tables, so that a run against
 /// a single server knows their owner.
 pub(super) async fn create(
@@ -57,6 +60,7 @@ pub(super) async fn create(
     // The same on all servers.
     let database = cluster.members.first().map(|member| member.node.own_database());
     let tables = tables_above(&database.unwrap_or_default(), workload, &name);
+    let deadline = cluster.timeline.now().saturating_add(SPOOLED_LIMIT);
     let mut opened = cluster.all().await?;
     let (own, above, tables, name) = (&own, &above, &tables, name.as_str());
     let checked = each(&mut opened, |server| {
@@ -67,6 +71,17 @@ pub(super) async fn create(
         })
     });
     checked.await?;
+    // What a spool still holds of rows sent before, such as those of the audit's try, would come into the new tables.
+    if opened.iter().any(|server| server.node.spooling.is_used()) {
+        let empty = each(&mut opened, |server| server.above.quiesce(deadline)).await?;
+        if !empty.into_iter().all(|empty| empty) {
+            let message =
+                "rows that were sent before still wait in a spool of a `Distributed` table";
+            return Err(UserError::statement(message).with_hint(
+                "find out why the server does not pass them on: system.errors, its log",
+            ));
+        }
+    }
     let registered = each(&mut opened, |server| {
         Box::pin(async move {
             let entries = server.own.create_tables(workload, own).await?;
