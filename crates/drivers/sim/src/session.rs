@@ -11,7 +11,7 @@ use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
-use super::cluster::{Cluster, SimOp, SimResponse, Work};
+use super::cluster::{Cluster, SimOp, Work};
 use super::parameters::SimParameters;
 
 /// One connection.
@@ -20,8 +20,6 @@ pub(super) struct SimSession {
     /// Per op of the workload, the number of the table that it fills, or `None` for a query.
     tables: Vec<Option<usize>>,
     timeline: Rc<dyn Timeline>,
-    /// Ops that were rejected one directly after the other.
-    rejected: Rejected,
     /// False while an op is in flight, so that abandoning it also ends the session.
     usable: bool,
 }
@@ -32,7 +30,7 @@ impl SimSession {
         tables: Vec<Option<usize>>,
         timeline: Rc<dyn Timeline>,
     ) -> Self {
-        Self { cluster, tables, timeline, rejected: Rejected::default(), usable: true }
+        Self { cluster, tables, timeline, usable: true }
     }
 
     /// The op in the cluster's form; `None` if the workload has no such op.
@@ -63,9 +61,9 @@ impl Session for SimSession {
                 return not_prepared(request.op.rows());
             };
             self.usable = false;
-            let begun = self.timeline.now();
-            let sent = lock(&self.cluster).sent(begun, request.op.rows());
-            if sent > begun {
+            let now = self.timeline.now();
+            let sent = lock(&self.cluster).sent(now, request.op.rows());
+            if sent > now {
                 self.timeline.sleep_until(sent).await;
             }
             let now = self.timeline.now();
@@ -73,44 +71,11 @@ impl Session for SimSession {
             if unlocked > now {
                 self.timeline.sleep_until(unlocked).await;
             }
-            let submitted = self.timeline.now();
-            let mut response = lock(&self.cluster).submit(submitted, &op);
-            response.at = self.rejected.delayed(begun, submitted, &response);
+            let response = lock(&self.cluster).submit(self.timeline.now(), &op);
             self.timeline.sleep_until(response.at).await;
             self.usable = response.outcome.session_usable;
             response.outcome
         })
-    }
-}
-
-/// Longest response of a rejected op.
-const REJECTED_MAX: Nanos = Nanos::from_millis(100);
-
-/// The rejections of a session, one directly after the other. A client that sends again at once is rejected again, and
-/// a simulation would spend all its time on that: each such response takes twice as long as the one before.
-#[derive(Debug, Default)]
-struct Rejected {
-    /// How many.
-    number: u32,
-    /// When the last one's response came.
-    last: Option<Nanos>,
-}
-
-impl Rejected {
-    /// When the response is due for an op that began at `begun`.
-    fn delayed(&mut self, begun: Nanos, submitted: Nanos, response: &SimResponse) -> Nanos {
-        let class = response.outcome.error.as_ref().map(|error| error.class);
-        if class != Some(ErrorClass::Rejected) {
-            *self = Self::default();
-            return response.at;
-        }
-        self.number = if self.last == Some(begun) { self.number + 1 } else { 0 };
-        let once = response.at.saturating_sub(submitted).0;
-        let times = 1_u64.checked_shl(self.number).unwrap_or(u64::MAX);
-        let most = REJECTED_MAX.0.max(once);
-        let due = submitted.saturating_add(Nanos(once.saturating_mul(times).min(most)));
-        self.last = Some(due);
-        due
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     Clock, OTHER_INSERT, administer, connect, counts, found, insert, ms, query, ready, request,
     target, try_connect, workload,
 };
-use highwater_driver::contract::{Driver, Request, Target, TargetOptions, Timeline as _};
+use highwater_driver::contract::{Driver, Request, Target, TargetOptions};
 use highwater_driver::{TablePolicy, TargetUrl};
 use highwater_model::user_error::UserError;
 use highwater_model::user_error::UserErrorKind;
@@ -189,35 +189,4 @@ fn encoding_leaves_the_wire_form_empty() {
         connect(&target, &clock).await.encoder().encode(&mut op);
     });
     assert!(op.bytes.is_empty());
-}
-
-/// Closed load on a full queue would otherwise be rejected thousands of times a second by each session, and simulated
-/// time would hardly advance.
-#[test]
-fn a_session_that_is_rejected_again_and_again_waits_longer_each_time() {
-    let clock = Clock::default();
-    let target =
-        ready("nodes=1&cores=1&queue=0&shards=1&replicas=0&request=100ms&service=constant", &clock);
-    clock.block_on(async {
-        let mut session = connect(&target, &clock).await;
-        let mut blocker = connect(&target, &clock).await;
-        let (mut long, mut first) = (insert(0, 0, 1), insert(1, 1, 1));
-        let mut waits = Vec::new();
-        let busy = blocker.execute(&mut long);
-        let rejected = async {
-            for _ in 0..4 {
-                let begun = clock.now();
-                let outcome = session.execute(&mut first).await;
-                assert_eq!(outcome.error.unwrap().class, ErrorClass::Rejected);
-                waits.push(clock.now().saturating_sub(begun).0 / 300_000);
-            }
-            // After a pause it is not sent again at once.
-            clock.sleep_until(clock.now().saturating_add(ms(1))).await;
-            let begun = clock.now();
-            session.execute(&mut first).await;
-            waits.push(clock.now().saturating_sub(begun).0 / 300_000);
-        };
-        futures_util::future::join(busy, rejected).await;
-        assert_eq!(waits, [1, 2, 4, 8, 1]);
-    });
 }

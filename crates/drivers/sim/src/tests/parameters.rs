@@ -81,7 +81,10 @@ fn a_bad_value_is_named_with_what_would_do() {
         assert!(message.contains(&format!("`{name}`")), "{message}");
         assert!(message.contains(says), "{message}");
         let hint = error.hint.unwrap();
-        assert!(hint.contains("lose_ack") || hint.contains("`&replicas=2`"), "{hint}");
+        assert!(
+            hint.contains("lose_ack") || hint.contains("`nodes`") || hint.contains("`&replicas=2`"),
+            "{hint}"
+        );
     }
 }
 
