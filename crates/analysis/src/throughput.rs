@@ -86,7 +86,7 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// The same drift over a time that is so many times as long.
+    /// The same drift over a time that is this many times as long.
     pub fn over(self, times: f64) -> Self {
         let (low, high) = self.ci95;
         Self { percent: self.percent * times, ci95: (low * times, high * times) }

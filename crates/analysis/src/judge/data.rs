@@ -360,7 +360,7 @@ fn with_exhausted(audit: &AuditRecord) -> Option<String> {
     })
 }
 
-/// So many rows or buckets with these faults, and some of them; nothing of none.
+/// The number of rows or buckets with these faults, and examples of them; nothing if there are none.
 fn wrong_rows(number: u64, what: &str, audit: &AuditRecord, faults: &[Fault]) -> Vec<String> {
     let figures = (number > 0).then(|| format!("{} {what}", count(number)));
     figures.map(|figures| with_examples(figures, audit, faults)).into_iter().collect()

@@ -35,7 +35,7 @@ pub const CLIENT_CPU_LIMIT: f64 = 0.85;
 pub const CEILING_HEADROOM: f64 = 1.5;
 /// Offered load may stay below the plan by this share: a rate is quoted with three digits at most.
 pub const OFFERED_SHORTFALL: f64 = 0.01;
-/// Poisson arrivals vary; a shortfall within so many standard deviations shows nothing.
+/// Poisson arrivals vary; a shortfall within this number of standard deviations shows nothing.
 pub const POISSON_DEVIATIONS: f64 = 3.0;
 /// Characters of why a session could not connect.
 const WHY: usize = 160;

@@ -363,7 +363,7 @@ fn not_measured(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
 
 /// The shortest part of a phase that can be judged.
 const LEAST: Nanos = Nanos::from_secs(5);
-/// The rest of a phase may have so many times the ops that the part before it lets expect: Poisson arrivals may be
+/// The rest of a phase may have this many times the ops expected from the part before it: Poisson arrivals may be
 /// more.
 const MORE_TO_COME: f64 = 1.5;
 

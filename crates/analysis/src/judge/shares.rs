@@ -26,7 +26,7 @@ use crate::exceedance::{Exceedance, exceedance};
 
 /// Ops beyond a percentile that a pass or fail needs in expectation: 1,000 ops for p99.
 pub const OPS_BEYOND_PERCENTILE: u64 = 10;
-/// So many standard deviations of a Poisson count may come too few.
+/// Standard deviations by which a Poisson count may fall short.
 const DEVIATIONS: f64 = 5.0;
 /// Open load is sustained when this share of what was offered is acknowledged in the same time.
 pub const SUSTAINED_SHARE: f64 = 0.99;

@@ -200,7 +200,7 @@ fn length_that_decides(search: &SearchRecord) -> Option<String> {
     ))
 }
 
-/// Nanoseconds, to so many seconds.
+/// Nanoseconds, rounded up to a multiple of this number of seconds.
 fn rounded_up(ns: u64, seconds: u64) -> u64 {
     let unit = seconds * 1_000_000_000;
     ns.div_ceil(unit).saturating_mul(unit)

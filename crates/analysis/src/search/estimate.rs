@@ -26,7 +26,7 @@ const TAIL: f64 = 0.05;
 /// The standard normal exceeds this with that probability.
 const NORMAL_95: f64 = 1.645;
 /// What a probe reached scatters by about this much, relative; two of them show their scatter badly, so
-/// that it counts as much as so many more.
+/// that it counts as much as this number of further ones.
 const SCATTER: f64 = 0.003;
 const SCATTER_WEIGHT: f64 = 4.0;
 /// Of few ops intervals are longer by this factor; where no line tells, by the second.

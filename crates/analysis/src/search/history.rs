@@ -135,7 +135,7 @@ impl<'a> ProbeHistory<'a> {
         Some(failed[first])
     }
 
-    /// What was known so many probes before.
+    /// What was known before the last `probes`.
     pub(super) fn before(&self, probes: u32) -> Option<Self> {
         let left = self.probes.len().checked_sub(usize::try_from(probes).ok()?)?;
         Some(Self::new(self.search, &self.probes[..left]))

@@ -7,7 +7,7 @@ use highwater_model::plan::Objective;
 use highwater_model::search::SearchRecord;
 use highwater_model::units::Nanos;
 
-/// Of a search whose budget has so many ops at the mark, nine of ten marks lie from this fraction below the highest rate
+/// With this many ops in the budget at the mark, nine of ten marks lie from this fraction below the highest rate
 /// that holds to that above; with other numbers of ops, by these powers of them. Fitted to the clusters of
 /// `docs/concepts/accuracy.md`, on seeds of their own.
 const TOLERANCE_OPS: f64 = 160_000.0;

@@ -74,7 +74,7 @@ const SHARE_WITH_LATENCY: f64 = 0.8;
 /// The load generator gave out at the upper end of the bracket, and the target did not this much
 /// below it: narrowing further would say nothing of the target.
 const CEILING_NEAR: f64 = 1.5;
-/// So many guesses are followed before it is asked whether they helped, in a bracket as wide as this.
+/// Guesses that are followed before they are checked for having helped, in a bracket as wide as this.
 const GUESSES: u32 = 2;
 const WIDE: f64 = 1.25;
 /// Bounds of a single step: down it asks for less; up it may flood a target, by all that is beyond its

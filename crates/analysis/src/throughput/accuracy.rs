@@ -105,7 +105,7 @@ impl Process {
         })
     }
 
-    /// The same beside a straight line that changes it by so many percent.
+    /// The same beside a straight line that changes it by this percentage.
     #[must_use]
     pub fn drifting(self, percent: f64) -> Self {
         let draw = self.draw;

@@ -13,7 +13,7 @@ use highwater_workload::random::mix;
 
 use crate::throughput::student_quantile;
 
-/// A grid of at most so many configurations is measured whole.
+/// The largest grid, in configurations, that is measured whole.
 const SMALL: usize = 12;
 /// Of a larger one this part is the sample.
 const SAMPLE: usize = 16;
@@ -139,7 +139,7 @@ impl<'a> TuneState<'a> {
         (2 * self.tune.policy.confirmations).saturating_sub(made)
     }
 
-    /// Whether so many measurements can still be made.
+    /// Whether this number of measurements can still be made.
     fn allows(&self, round: u32, more: u32) -> bool {
         let policy = &self.tune.policy;
         let trials = round.saturating_add(more);
@@ -251,7 +251,7 @@ impl<'a> TuneState<'a> {
     }
 
     /// The best of these by successive halving: each is measured once, the better half of them again,
-    /// and so on until so many are left. Absent where none counts.
+    /// and so on until this number is left. Absent where none counts.
     fn halved(
         &mut self,
         stage: u64,

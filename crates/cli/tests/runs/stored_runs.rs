@@ -52,7 +52,7 @@ fn stored_runs_are_listed_opened_and_compared() {
     expect(&fetched(page, "GET /run/nosuch", ""), 404, &back);
     expect(&fetched(page, "GET /nosuch/page", ""), 404, &back);
     expect(&compared, 200, &["<a href=\"/\">All runs</a>"]);
-    // Runs are told apart by their loads, and an ID has the time in the list.
+    // Runs are distinguished by their loads, and an ID has the time in the list.
     let time = first[..19].replace('T', " ");
     let (day, time) = time.split_at(10);
     expect(

@@ -103,7 +103,7 @@ impl TableAudit<'_, '_> {
     }
 }
 
-/// At most so many of some rows, far apart.
+/// At most this number of the rows, spread over all of them.
 fn spread(rows: &BTreeSet<u64>, most: usize) -> impl Iterator<Item = u64> {
     let step = rows.len().div_ceil(most).max(1);
     rows.iter().step_by(step).copied()

@@ -462,12 +462,12 @@ pub(super) struct WindowDeltas {
 }
 
 impl WindowDeltas {
-    /// None yet, of so many keys and latency bounds.
+    /// Empty, for this number of keys and latency bounds.
     pub(super) fn new(keys: usize, bounds: usize) -> Self {
         Self { by_key: (0..keys).map(|_| None).collect(), bounds }
     }
 
-    /// Room for so many keys.
+    /// Makes room for this number of keys.
     pub(super) fn grow(&mut self, keys: usize) {
         self.by_key.resize_with(keys, || None);
     }

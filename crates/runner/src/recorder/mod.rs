@@ -311,7 +311,7 @@ fn stats_of(stats: &mut [Option<Box<KeyStats>>], key: usize) -> &mut KeyStats {
     stats[key].get_or_insert_with(Box::default)
 }
 
-/// Messages of one op that are told apart.
+/// Distinct messages that are kept per op.
 const MESSAGES_MAX: usize = 20;
 /// Characters of a message.
 const MESSAGE_MAX: usize = 300;

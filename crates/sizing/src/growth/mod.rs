@@ -45,7 +45,7 @@ pub fn predicted(scale: &ScaleRecord, nodes: u32) -> Option<PredictedRate> {
     })
 }
 
-/// Sizes with so many replicas and how they grow: one alone as published clusters do whose rows are placed alike.
+/// Sizes with this many replicas and how they grow: one alone as published clusters do whose rows are placed alike.
 fn measured(scale: &ScaleRecord, with: u32) -> Option<(Sweep, Growth)> {
     let unchanged = drift(scale).is_some_and(|drift| !drift.is_drifted());
     let again = scale.trials.iter();

@@ -12,7 +12,7 @@ use super::curve::{Curve, ScalingModel, shapes};
 use super::forecast::{DEVIATIONS, Forecast, LEAST_SIDE, NEAR_LINEAR, Sides};
 use super::sweep::{Size, Sweep};
 
-/// From so many sizes on, leaving one out leaves enough to tell a straight line from a bent one.
+/// From this number of sizes on, leaving one out leaves enough to tell a straight line from a bent one.
 const SIZES_TO_LEAVE_ONE_OUT: usize = 3;
 
 /// A model within the average.

@@ -51,7 +51,7 @@ pub(crate) enum Shape {
     Fields,
 }
 
-/// Specs by name: what it makes, the types, the options that must be there, and behind a semicolon
+/// Specs by name: what it makes, the types, the options that must be there, and after a semicolon
 /// those that may.
 macro_rules! specs {
     ($($name:literal, $about:literal, $makes:expr,

@@ -81,7 +81,7 @@ impl Shown {
     }
 }
 
-/// A target: what a probe at a rate, over so many seconds, would show.
+/// A target: what a probe at a rate, over this number of seconds, would show.
 pub trait Target {
     /// What closed load reaches.
     fn closed(&mut self) -> f64;

@@ -121,7 +121,7 @@ impl Levels {
         self.probes.extend(&other.probes);
     }
 
-    /// So many of the searches, as a part.
+    /// This number of searches as a fraction of all.
     pub fn part(&self, count: u32) -> f64 {
         f64::from(count) / f64::from(self.searches.max(1))
     }

@@ -28,7 +28,7 @@ pub enum Shape {
         /// The fraction of what is left of services that exceeds the bound.
         rest: f64,
     },
-    /// M/M/1 that stands still now and then: so many ops are late whatever the rate.
+    /// M/M/1 that stands still now and then: this fraction of ops is late whatever the rate.
     Stalling {
         /// Ops per second.
         mu: f64,
@@ -101,7 +101,7 @@ impl Target for Queue {
     }
 }
 
-/// So many independent ops, of which this share is late.
+/// This number of independent ops, of which this share is late.
 pub fn late_of(ops: f64, late: f64, noise: &mut Noise) -> Exceedance {
     const OPS_OF_A_WINDOW: f64 = 20.0;
     let windows = round_to_u64(ops / OPS_OF_A_WINDOW).clamp(10, 200);

@@ -256,11 +256,11 @@ const V: f64 = 1.0;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Keys {
     order: Order,
-    /// Numbers begin again after so many; 0 for no end.
+    /// Numbers start over after this many; 0 for never.
     cycle: u64,
     /// Rows at the beginning whose keys are all different.
     different: u64,
-    /// So many neighbors never have the same key, so that one statement can write them; at least 1.
+    /// This number of neighbors never have the same key, so that one statement can write them; at least 1.
     apart: u64,
 }
 

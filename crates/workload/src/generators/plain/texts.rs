@@ -161,7 +161,7 @@ struct Words {
     length: u64,
 }
 
-/// Letters that the number of the last of so many words needs.
+/// Letters that are needed to number this many words.
 pub(crate) fn letters(size: u64) -> u64 {
     u64::from(size.saturating_sub(1).checked_ilog(26).unwrap_or(0)) + 1
 }
