@@ -78,7 +78,7 @@ pub(super) async fn create(
             let message =
                 "rows that were sent before still wait in a spool of a `Distributed` table";
             return Err(UserError::statement(message).with_hint(
-                "find out why the server does not pass them on: system.errors, its log",
+                "wait until other loads of this database are over; else the server's log says what keeps them",
             ));
         }
     }
