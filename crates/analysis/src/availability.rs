@@ -17,18 +17,19 @@ use highwater_model::record::{
 };
 use highwater_model::units::Nanos;
 
-/// The number of gaps that a record keeps, longest first.
+/// Number of gaps kept in a record, longest first.
 pub const GAPS_KEPT: usize = 64;
 
 /// A gap is a stall if it lasts this long, and as long as this many mean times between acknowledgments.
 const STALL_LEAST_NS: u64 = 50_000_000;
 const PAUSES_OF_STALL: u64 = 14;
-/// Fewer stalls show no time between them.
+/// With fewer stalls, the time between them is unknown.
 const STALLS_LEAST: u64 = 3;
 
 /// Judges acknowledgments per whole second; the caller measures the gap more finely.
 ///
-/// If most seconds have none, the median is 0: no second is below it, and there is nothing to recover to.
+/// If most seconds have no acknowledgment, the median is 0: no second is below it, and recovery has no
+/// reference rate.
 pub fn availability(acknowledged_per_s: &[u64]) -> AvailabilityRecord {
     let twice_median = twice_median(acknowledged_per_s);
     let below_half = |count: u64| 4 * u128::from(count) < twice_median;
@@ -49,9 +50,9 @@ pub fn availability(acknowledged_per_s: &[u64]) -> AvailabilityRecord {
 }
 
 /// [`availability`] of consecutive measured phases. Each is compared with its own median, because steps have different
-/// rates. Recovery is that of the phase with the most seconds without an acknowledgment.
+/// rates. Recovery is taken from the phase with the most seconds without an acknowledgment.
 ///
-/// Seconds in which the load generator was stalled are left out: they show nothing about the target.
+/// Omits seconds in which the load generator was stalled: they show nothing about the target.
 pub fn of_phases(
     acknowledged_per_s: &[u64],
     phases: &[PhaseRecord],
@@ -105,7 +106,7 @@ fn without_stalls(gaps: Vec<[u64; 2]>, stalls: &[StallRecord]) -> Vec<[u64; 2]> 
     stalls.iter().fold(gaps, cut)
 }
 
-/// Times in which a target acknowledged nothing, again and again.
+/// Repeated periods in which a target acknowledged nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stalls {
     /// Mean length, nanoseconds.
@@ -168,14 +169,15 @@ fn recovery_from(
     recovery(gap, phase?, results)
 }
 
-/// Sorts gaps, longest first and equal ones by start, and keeps as many as a record does.
+/// Sorts gaps by length, longest first, then by start, and truncates them to the number that a
+/// record keeps.
 pub fn longest_first(gaps: &mut Vec<[u64; 2]>) {
     gaps.sort_by_key(|[start, length]| (std::cmp::Reverse(*length), *start));
     gaps.truncate(GAPS_KEPT);
 }
 
-/// Acknowledgments in each of the [`measured_seconds`]. Load phases count seconds from their own start, so they are
-/// left out.
+/// Acknowledgments in each of the [`measured_seconds`]. Load phases are omitted because they count seconds from
+/// their own start.
 pub fn acknowledged_per_s(intervals: &[IntervalRecord], phases: &[PhaseRecord]) -> Vec<u64> {
     let mut by_second: BTreeMap<u64, u64> = BTreeMap::new();
     for interval in intervals.iter().filter(|i| !PhaseRecord::is_load(phases, &i.phase)) {
@@ -204,7 +206,7 @@ fn twice_median(counts: &[u64]) -> u128 {
     middle(length.saturating_sub(1) / 2) + middle(length / 2)
 }
 
-/// The second after the longest row of seconds without any acknowledgement.
+/// The second after the longest series of consecutive seconds without an acknowledgment.
 fn longest_dip_end(counts: &[u64]) -> Option<usize> {
     let (mut longest, mut current, mut end) = (0_usize, 0_usize, None);
     for (second, count) in counts.iter().enumerate() {

@@ -1,47 +1,50 @@
-//! Whether what is in flight or waiting becomes ever more over a phase of open load, wherever it waits.
+//! Whether the number of ops in flight or waiting keeps growing over a phase of open load, wherever
+//! they wait.
 //!
-//! Each window of 100 ms adds to the ops that are out what was due less what ended. The sum of these additions over a
-//! phase is by how much the ops out have grown, and whether that is more than chance is asked of their mean as of any
-//! throughput: their long-run variance is taken from few, long waves (see `long_run`).
+//! In each window of 100 ms, the number of outstanding ops (in flight or waiting) changes by the ops intended minus
+//! the ops that ended. The sum of these changes over a phase is the growth. Whether it is significant is tested like
+//! the mean of any throughput: the long-run variance is estimated from a few low frequencies (see `long_run`).
 //!
-//! Where the target keeps up, the ops out vary around a level, however widely: their additions cancel out, in the waves as
-//! in the sum, so that chance never looks like growth. At the capacity itself they are a random walk without drift, and
-//! the test errs as often as it states. Beyond, one busy node of many is enough: the walk has a drift. This is the law of
-//! queues in heavy traffic (J. F. C. Kingman, "On queues in heavy traffic", Journal of the Royal Statistical Society B
-//! 24, 1962; W. Whitt, "Planning queueing simulations", Management Science 35, 1989, on how long a run must be).
+//! If the target keeps up, outstanding ops vary around a level, however widely: the changes cancel out at low
+//! frequencies as in the sum, so random variation never looks like growth. At exactly the capacity they are a random
+//! walk without drift, and the error rate of the test is its nominal level. Above it, even if only one node of many is
+//! saturated, the walk has a drift. This is the heavy-traffic limit of queues (J. F. C. Kingman, "On queues in heavy
+//! traffic", Journal of the Royal Statistical Society B 24, 1962; W. Whitt, "Planning queueing simulations", Management
+//! Science 35, 1989, on how long a run must be).
 
 use highwater_model::numbers::{len_to_f64, to_f64};
 
 use super::throughput::{Calibration, Removed, long_run, student_quantile};
 
-/// Fewest windows that are judged: 3 s.
+/// Minimum number of windows for a test: 3 s.
 const MIN_WINDOWS: usize = 30;
 /// Fraction of runs that appear to grow at exactly the capacity.
 const LEVEL: f64 = 0.05;
-/// Growth of less than this part of the mean of ops out is a change of latency, not a queue without end.
+/// Growth below this fraction of the mean number of outstanding ops is a change of latency, not an
+/// unbounded queue.
 const LEAST_PART: f64 = 0.5;
-/// As many waves as a throughput's interval rests on.
+/// As many frequencies as the interval of a throughput uses.
 const CALIBRATION: Calibration =
     Calibration { removed: Removed::Mean, frequencies: 0.15, most: 8.0, margin: 0.0 };
 
-/// What became of the ops that are out over a phase.
+/// How the number of outstanding ops changed over a phase.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Backlog {
-    /// By how many they grew.
+    /// The growth, in ops.
     pub(crate) grown: f64,
-    /// Whether chance does not explain it.
+    /// Whether the growth is statistically significant.
     pub(crate) is_shown: bool,
 }
 
 impl Backlog {
-    /// By how many they were shown to grow, and not as a latency that changes: `mean_out` is what Little's law expects to
-    /// be out.
+    /// The growth if it is significant and more than a change of latency; `mean_out` is the number of outstanding ops
+    /// that Little's law predicts.
     pub(crate) fn growth(&self, mean_out: f64) -> Option<f64> {
         (self.is_shown && self.grown > LEAST_PART * mean_out).then_some(self.grown)
     }
 }
 
-/// `due` and `ended` are counts of the same windows; absent where they are too few.
+/// `due` and `ended` are counts of the same windows; absent if there are too few.
 pub(crate) fn backlog(due: &[u64], ended: &[u64]) -> Option<Backlog> {
     let windows = due.len();
     if windows < MIN_WINDOWS {
@@ -54,7 +57,7 @@ pub(crate) fn backlog(due: &[u64], ended: &[u64]) -> Option<Backlog> {
     let n = len_to_f64(windows);
     let residuals: Vec<f64> = additions.iter().map(|addition| addition - grown / n).collect();
     let long_run = long_run(&residuals, CALIBRATION);
-    // The ends of a phase cut an op in two, so that the sum is known to one op at best.
+    // The boundaries of a phase split ops, so the sum is known to one op at best.
     let error = (long_run.variance * n).sqrt().max(1.0);
     Some(Backlog { grown, is_shown: grown > error * student_quantile(LEVEL, long_run.degrees) })
 }
@@ -72,20 +75,20 @@ mod tests {
 
     const WARM_UP_S: f64 = 10.0;
 
-    /// A queue before one server, and what else the cluster has at half the load.
+    /// A queue in front of one server, and other nodes at half its load.
     #[derive(Clone, Copy)]
     struct Queue {
         /// Ops per second.
         capacity: f64,
         /// Coefficient of variation of the service times.
         variation: f64,
-        /// Nodes beside, of twice the capacity.
+        /// Other nodes, with twice the capacity.
         others: u32,
         seconds: u32,
     }
 
     impl Queue {
-        /// Whether a run at this part of the capacity appears to grow.
+        /// Whether the backlog appears to grow in a run at this fraction of the capacity.
         fn grows(self, load: f64, noise: &mut Noise) -> bool {
             let windows = index(f64::from(self.seconds * 10));
             let (mut due, mut ended) = (vec![0; windows], vec![0; windows]);
@@ -111,7 +114,7 @@ mod tests {
             mean * (of_log.sqrt() * noise.normal() - of_log / 2.0).exp()
         }
 
-        /// Number of runs, of `runs`, that appear to grow.
+        /// Number of runs, out of `runs`, in which the backlog appears to grow.
         fn growing(self, load: f64, runs: u64) -> usize {
             seeds_of_version(runs).filter(|seed| self.grows(load, &mut Noise::new(*seed))).count()
         }
@@ -130,8 +133,8 @@ mod tests {
     const HOT_NODE: Queue = Queue { capacity: 100.0, variation: 1.0, others: 6, seconds: 300 };
     const HEAVY_TAIL: Queue = Queue { capacity: 20.0, variation: 4.0, others: 0, seconds: 60 };
 
-    /// Up to 97% of the capacity hardly a run appears to grow, with the heaviest tail and 1,200 ops too; at the capacity one
-    /// in twenty does, by the level.
+    /// Up to 97% of the capacity the backlog appears to grow in hardly any run, even with the heaviest tail or with
+    /// 1,200 ops; at the capacity it does in one of twenty, which is the test's level.
     #[test]
     fn what_varies_around_a_level_does_not_grow_however_widely() {
         for load in [0.5, 0.8, 0.9, 0.97] {
@@ -142,8 +145,8 @@ mod tests {
         assert!(at_capacity <= 30, "{at_capacity} of 200");
     }
 
-    /// One of seven nodes gets 3% and 5% more than it does: of all that is offered 0.4% and 0.7%, which no bound of the
-    /// acknowledged part sees.
+    /// One of seven nodes gets 3% and 5% more than its capacity. That is 0.4% and 0.7% of the offered ops, which no
+    /// bound on the acknowledged fraction detects.
     #[test]
     fn one_node_of_many_that_does_not_keep_up_is_found() {
         let found = [1.03, 1.05].map(|load| HOT_NODE.growing(load, 20));
@@ -155,7 +158,7 @@ mod tests {
         let steady = vec![10; 600];
         let stalls: Vec<u64> = (0..600).map(|n| if n < 590 { 10 } else { 0 }).collect();
         assert_eq!(growth(&steady, &stalls, 5.0), None);
-        // Ops that take ten seconds, and none was sent before.
+        // Ops take ten seconds, and none was sent before the phase.
         let ramp: Vec<u64> = (0..600).map(|n| if n < 100 { 0 } else { 10 }).collect();
         assert_eq!(growth(&steady, &ramp, 1_000.0), None);
         assert_eq!(growth(&steady, &ramp, 0.0), None);
@@ -166,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_latency_that_rises_by_a_third_is_no_queue_without_end() {
-        // From 1,000 ops out to 1,300, in even steps.
+        // Outstanding ops grow from 1,000 to 1,300 in equal steps.
         let due = vec![100; 600];
         let ended: Vec<u64> = (0..600).map(|n| if n % 2 == 0 { 99 } else { 100 }).collect();
         assert_eq!(growth(&due, &ended, 1_150.0), None);

@@ -120,7 +120,7 @@ pub fn busy_cpus(record: &RunRecord) -> Vec<(&str, f64)> {
     busy.collect()
 }
 
-/// The node whose queue grew most from the first to the last third of a phase, and by how much; absent where no node
+/// The node whose queue grew most from the first to the last third of a phase, and by how much; absent if no node
 /// has a queue.
 pub fn longest_growing_queue<'a>(
     record: &'a RunRecord,
@@ -138,8 +138,8 @@ pub fn longest_growing_queue<'a>(
     grown.reduce(|most, other| if most.1 < other.1 { other } else { most })
 }
 
-/// Bytes that the tables grew by for each row acknowledged after they were measured first; the load
-/// comes before that. Absent where the target does not report, or nothing grew.
+/// Growth of the tables in bytes per row acknowledged after their first measurement, which follows
+/// the load phase. Absent if the target does not report sizes, or the tables did not grow.
 pub fn disk_bytes_per_row(record: &RunRecord) -> Option<f64> {
     let target = &record.target;
     let grown = target.bytes_after?.checked_sub(target.bytes_before?)?;

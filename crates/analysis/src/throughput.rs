@@ -1,20 +1,20 @@
-//! The mean rate of a series of counts, how well it is known, and how it drifts.
+//! The mean rate of a series of counts, its confidence interval, and its drift.
 //!
-//! Both intervals allow for dependence between windows (see below). They take few, long waves, so that stalls of
-//! seconds are seen as what they are, and that of the mean allows for skewness: where the target stalls, runs with
-//! fewer stalls are faster and vary less, so that a symmetric interval would lie too high. Both are absent where the
-//! series is worth fewer than 12 independent windows: an interval is never invented.
+//! Both intervals allow for dependence between windows (see below). They use a few low frequencies, so that stalls
+//! of several seconds are captured. The interval of the mean also allows for skewness: if the target stalls, runs
+//! with fewer stalls are faster and vary less, so a symmetric interval would lie too high. Both are absent if the
+//! effective sample size is below 12 windows: an interval is never invented.
 //!
-//! Counts of successive 100 ms windows are not independent: a merge or a checkpoint slows ten of them together. The
+//! Counts of successive 100 ms windows are not independent: a merge or a checkpoint slows ten of them at once. The
 //! variance of the mean of n windows is then S / n with the *long-run variance* S = γ₀ · τ, where γ₀ is the variance of
 //! one window and τ = 1 + 2 Σ ρₖ the integrated autocorrelation time; n / τ windows are *effective*.
 //!
-//! There are two estimates for different purposes:
+//! Two estimates serve different purposes:
 //!
 //! 1. τ by Geyer's initial monotone sequence (C. J. Geyer, "Practical Markov chain Monte Carlo", Statistical Science 7,
 //!    1992; see also A. Sokal, "Monte Carlo methods in statistical mechanics", 1997): the sums ρ₂ₘ + ρ₂ₘ₊₁ are added
-//!    while they are positive, each limited to the one before it. It only sets the smoothness of the other estimate,
-//!    and decides whether there are enough windows.
+//!    while they are positive, each limited to the previous one. It only determines the smoothness of the other
+//!    estimate, and whether there are enough windows.
 //! 2. S from the K lowest frequencies, Ŝ = Σ dⱼ² / K with dⱼ = √(2/n) Σₜ rₜ cos(πj(t + ½)/n). K Ŝ / S is nearly χ² with
 //!    K degrees of freedom, so means have a Student t with K degrees of freedom. This is the method of batch means
 //!    (Schmeiser 1982; Law & Kelton, "Simulation modeling and analysis", chapter 9) with cosines in place of the
@@ -23,8 +23,8 @@
 //!    Cosines leak less of the higher frequencies, and a straight line can be removed from the series at the cost of
 //!    the first of them.
 //!
-//! Using the estimate of τ for S directly would be wrong more often than stated: it is too small in short series, and
-//! those with too small an estimate are the ones that pass a gate on n / τ.
+//! Using the estimate of τ for S directly would make intervals wrong more often than stated: it is too small in short
+//! series, and series with too small an estimate are the ones that pass a threshold on n / τ.
 
 #[cfg(any(test, feature = "fixture"))]
 pub mod accuracy;
@@ -43,22 +43,23 @@ use highwater_model::plan::{SteadinessRule, Unit};
 use highwater_model::record::{ResultRecord, Steadiness, StreamRecord, ThroughputRecord};
 use highwater_model::units::Nanos;
 
-/// Fewest windows for an interval, however independent: 3 s.
+/// Minimum number of windows for an interval, however independent: 3 s.
 const MIN_WINDOWS: usize = 30;
-/// Fewest effective windows for an interval.
+/// Minimum number of effective windows for an interval.
 pub const MIN_EFFECTIVE_WINDOWS: f64 = 12.0;
 
-/// Waves of an interval. Eight of 60 s are longer than 15 s each, and so than stalls of 2 s with gaps
-/// of 6 s; that costs 16% of the width where windows are independent.
+/// Number of frequencies of an interval. With eight in 60 s, each period is at least 15 s, longer
+/// than a stall of 2 s and a gap of 6 s; if windows are independent, this makes the interval 16%
+/// wider.
 const WAVES: f64 = 8.0;
-/// Chosen on the tests' processes, stalling ones among them.
+/// Chosen with the tests' processes, which include stalling ones.
 const CALIBRATION: Calibration =
     Calibration { removed: Removed::Line, frequencies: 0.15, most: WAVES, margin: 3.0 };
-/// Batches per effective window of which the skewness is taken: long enough to be independent.
+/// Batches per effective window for estimating the skewness: long enough to be independent.
 const SKEWNESS_BATCHES: f64 = 0.3;
-/// Fewest and most of them.
+/// Minimum and maximum number of batches.
 const BATCHES: [f64; 2] = [6.0, 60.0];
-/// Both ends of an interval together leave out 5%.
+/// Probability beyond each end of an interval: 5% in total.
 const TAIL: f64 = 0.025;
 
 /// A rate over a phase.
@@ -66,17 +67,18 @@ const TAIL: f64 = 0.025;
 pub struct Throughput {
     /// Counted things per second.
     pub mean_per_s: f64,
-    /// 95% confidence interval of the mean, per second; absent where too little is known.
+    /// 95% confidence interval of the mean, per second; absent if there are too few effective
+    /// windows.
     pub ci95: Option<(f64, f64)>,
-    /// Independent windows that the series is worth.
+    /// Effective sample size in windows.
     pub effective_windows: f64,
-    /// How it drifts; absent where too little is known.
+    /// Its drift; absent if there are too few effective windows.
     pub drift: Option<Drift>,
     /// Means of the first and the last third, per second; absent for fewer than three windows.
     pub thirds_per_s: Option<[f64; 2]>,
 }
 
-/// The change over the series that a straight line shows, percent of the mean.
+/// The change of a fitted straight line over the series, percent of the mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drift {
     /// Its best estimate.
@@ -86,13 +88,13 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// The same drift over a time that is this many times as long.
+    /// The same drift extrapolated to this many times the length.
     pub fn over(self, times: f64) -> Self {
         let (low, high) = self.ci95;
         Self { percent: self.percent * times, ci95: (low * times, high * times) }
     }
 
-    /// What is known of it: within the bound, outside, or neither.
+    /// Whether it is within the bound, outside, or undecided.
     pub fn steadiness(&self, rule: SteadinessRule) -> Steadiness {
         let bound = rule.within_percent();
         let (low, high) = self.ci95;
@@ -107,7 +109,7 @@ impl Drift {
 }
 
 impl Throughput {
-    /// Writes what is known of the rate into the record of its stream, each count being so many of
+    /// Writes the rate's statistics into the record of its stream; each count stands for `units` of
     /// the stream's units.
     pub fn describe(&self, stream: &mut StreamRecord, units: f64, rule: SteadinessRule) {
         stream.throughput.ci95 = self.ci95.map(|(low, high)| [low * units, high * units]);
@@ -120,8 +122,8 @@ impl Throughput {
     }
 }
 
-/// What a stream acknowledged in each window, and how many of its units a count stands for: ops, which are all alike;
-/// or rows, where ops of rows were acknowledged in part and are not.
+/// A stream's acknowledgments in each window, and the number of its units per count: counts are ops, which are all
+/// alike, or rows if some ops were acknowledged in part.
 pub fn counted<'a>(unit: Unit, results: &[&'a ResultRecord]) -> (Cow<'a, [u64]>, f64) {
     let is_partial = |result: &&ResultRecord| !result.windows.missing.is_empty();
     let in_rows = unit == Unit::Rows && results.iter().any(is_partial);
@@ -133,7 +135,7 @@ pub fn counted<'a>(unit: Unit, results: &[&'a ResultRecord]) -> (Cow<'a, [u64]>,
         Unit::Rows if ops_per_s > 0.0 && !in_rows => rows_per_s / ops_per_s,
         _ => 1.0,
     };
-    // A day has 7 MB of them: those of a single op are not copied.
+    // A day of counts takes 7 MB, so those of a single op are not copied.
     if let ([only], false) = (results, in_rows) {
         return (Cow::Borrowed(&only.windows.acknowledged), units);
     }
@@ -153,7 +155,7 @@ pub fn counted<'a>(unit: Unit, results: &[&'a ResultRecord]) -> (Cow<'a, [u64]>,
     (Cow::Owned(counts), units)
 }
 
-/// The rate of things counted per window, its interval and its drift.
+/// The rate of events counted per window, with its interval and drift.
 ///
 /// With the long-run variance S of the series without its straight line, and K degrees of freedom:
 ///
@@ -162,10 +164,10 @@ pub fn counted<'a>(unit: Unit, results: &[&'a ResultRecord]) -> (Cow<'a, [u64]>,
 /// - drift: the slope b has the variance S / Σ(t − t̄)², so the drift n b / mean has the interval
 ///   ± t(K; 0.975) n √(S / Σ(t − t̄)²) / mean;
 /// - S is at least s² / n, where s is the smallest difference between two counts: the ends of the
-///   series cut a batch in two, so its sum is known to one batch at best. An even pace, whose
-///   counts alternate, would else be measured so exactly that the cut shows as a drift.
+///   series split a batch, so its sum is known to one batch at best. Otherwise an even pace, whose
+///   counts alternate, would be measured so exactly that the split appears as a drift.
 ///
-/// A window of zero length, or no window at all, gives a rate of 0 of which nothing is known.
+/// Windows of zero length, or no windows at all, give a rate of 0 without statistics.
 pub fn throughput(counts: &[u64], window: Nanos) -> Throughput {
     if counts.is_empty() || window == Nanos::ZERO {
         return Throughput {
@@ -202,7 +204,7 @@ fn thirds(counts: &[u64]) -> Option<[f64; 2]> {
     (length > 0).then(|| ends.map(mean))
 }
 
-/// A straight line through a series and what it leaves.
+/// A straight line through a series, and the residuals.
 struct Line {
     mean: f64,
     /// Per window.
@@ -210,7 +212,7 @@ struct Line {
     /// Σ (t − t̄)².
     spread: f64,
     residuals: Vec<f64>,
-    /// The line explains everything, rounding apart.
+    /// The line explains everything except rounding.
     exact: bool,
 }
 
@@ -240,7 +242,7 @@ impl Line {
     }
 
     fn drift(&self, long_run: &LongRun) -> Drift {
-        // Of nothing at all nothing changes.
+        // A series of zeros does not change.
         if self.mean <= 0.0 {
             return Drift { percent: 0.0, ci95: (0.0, 0.0) };
         }
@@ -258,7 +260,7 @@ impl Line {
 
 /// The smallest difference between two distinct counts, or 0.
 fn smallest_step(counts: &[u64]) -> f64 {
-    // A day has 864,000 counts, and few distinct ones.
+    // A day has 864,000 counts, with few distinct values.
     let distinct: BTreeSet<u64> = counts.iter().copied().collect();
     let pairs = distinct.iter().zip(distinct.iter().skip(1));
     to_f64(pairs.map(|(low, high)| high - low).min().unwrap_or(0))
@@ -267,7 +269,7 @@ fn smallest_step(counts: &[u64]) -> f64 {
 /// Least squares; the series must not be empty.
 fn fit(counts: &[u64]) -> Line {
     let n = len_to_f64(counts.len());
-    // Summed as differences: counts are large, and what matters is how they differ.
+    // Summed as differences from the mean, because counts are large compared with their variation.
     let first = to_f64(counts[0]);
     let mean = first + counts.iter().map(|c| to_f64(*c) - first).sum::<f64>() / n;
     let time = |t: usize| len_to_f64(t) - (n - 1.0) / 2.0;
@@ -276,7 +278,7 @@ fn fit(counts: &[u64]) -> Line {
     let slope = deviations.iter().enumerate().map(|(t, d)| time(t) * d).sum::<f64>()
         / spread.max(f64::MIN_POSITIVE);
     let total: f64 = deviations.iter().map(|d| d * d).sum();
-    // In their place: a day has 7 MB of them.
+    // In place, because a day of counts takes 7 MB.
     let residuals: Vec<f64> =
         deviations.into_iter().enumerate().map(|(t, d)| d - slope * time(t)).collect();
     let left: f64 = residuals.iter().map(|r| r * r).sum();

@@ -65,7 +65,7 @@ pub(crate) fn unknown(
     }
 }
 
-/// The judgments of a record on which a process is still at work: nothing was stopped, and nothing is decided.
+/// The judgments of a record of a run that is still in progress: it was not stopped, and nothing is decided.
 pub fn running(judged: &mut Judgments) {
     let message = "it has not ended: these are its figures so far";
     judged.measurement = unknown(ReasonCode::Running, message, "", None);
@@ -73,8 +73,9 @@ pub fn running(judged: &mut Judgments) {
     undecided(&mut judged.objective);
 }
 
-/// The objective as judged by the last run is not that of an experiment without an outcome, whether it was met or
-/// missed: an estimate judges nothing, and what one value missed another may meet. What it lacked to be judged is said.
+/// An experiment without an outcome does not adopt the objective's judgment from its last run, met or missed: an
+/// estimate judges nothing, and another value may meet what this one missed. The reasons why it could not be judged are
+/// kept.
 pub(crate) fn undecided(objective: &mut Judgment<ObjectiveValue>) {
     match objective.value {
         ObjectiveValue::Met | ObjectiveValue::Missed => {
@@ -128,7 +129,7 @@ const fn by_measurement(judged: &Judgments) -> u8 {
     }
 }
 
-/// A user error outranks what could not be verified, like in exit codes.
+/// A user error outranks unverified data, as in exit codes.
 fn by_data(judged: &Judgments) -> u8 {
     let mut reasons = judged.data.reasons.iter();
     match judged.data.value {

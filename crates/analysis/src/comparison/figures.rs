@@ -16,7 +16,7 @@ use highwater_model::tune::{TuneFigure, TuneOutcome, TuneRecord};
 
 /// The figure of a search, and of each size of a growth.
 const MARK: &str = "mark";
-/// The figure by which searches are compared of which not all have a mark.
+/// The figure by which searches are compared if not all of them have a mark.
 pub const ESTIMATE: &str = "estimate";
 /// The figure of a stream in closed load.
 const THROUGHPUT: &str = "throughput";
@@ -45,8 +45,9 @@ pub(super) struct Value {
 /// A figure with its values in the runs of each group.
 pub(super) type FigureOfBoth = (Figure, [Vec<Value>; 2]);
 
-/// Figures that every run of both groups has, with their values; those compared by ratio are above 0 in all runs. A
-/// group lacks a percentile if it is not finite in every run of the group; if both groups lack it, it is left out.
+/// Figures present in every run of both groups, with their values; figures compared by ratio are above 0 in all
+/// runs. A group lacks a percentile if it is not finite in every run of the group; if both groups lack it, it is
+/// left out.
 pub(super) fn figures(a: &[&Sample], b: &[&Sample]) -> Vec<FigureOfBoth> {
     let Some(first) = a.first() else {
         return Vec::new();
@@ -151,7 +152,7 @@ fn marks_by_size(scale: &ScaleRecord) -> Vec<SampledFigure> {
     sizes.collect()
 }
 
-/// The mark and the estimate of a search, as far as it has them.
+/// The mark and the estimate of a search, if it has them.
 fn marks(search: &SearchRecord) -> Vec<SampledFigure> {
     let (mark, estimate) = match &search.outcome {
         Some(SearchOutcome::Mark(mark)) => (Some(mark.confirmed), mark.estimate),

@@ -40,8 +40,8 @@ pub const PRACTICAL: f64 = 0.05;
 pub struct Criteria<'a> {
     /// The relative difference that matters; above 0.
     pub practical: f64,
-    /// Name of the figure that is tested first, with or without its place; absent: the one that the kind of load is
-    /// about.
+    /// Name of the figure that is tested first, with or without its place; if absent, the kind of load determines
+    /// it.
     pub primary: Option<&'a str>,
 }
 
@@ -186,7 +186,7 @@ pub fn compare_samples(a: &[&Sample], b: &[&Sample], criteria: Criteria<'_>) -> 
             Compared {
                 verdict: match (effect, [&a, &b].map(|values| is_finite(values))) {
                     _ if guarded => Verdict::Inconclusive,
-                    // An op that never ends is slower than any other, with however few runs.
+                    // An op that never ends is slower than any other, however few the runs.
                     (_, [true, false]) => Verdict::Worse,
                     (_, [false, true]) => Verdict::Better,
                     (None, _) => Verdict::Inconclusive,

@@ -52,7 +52,6 @@ pub struct Exceedance {
 /// If none (or all) exceed, clustering cannot be observed: the design effect is 1 and the bound is the rule of three, 1
 /// − 0.05^(1/N) ≈ 3 / N. Below 10 windows each counts as one sample. Slices of different lengths are cut to the shorter
 /// one; more exceedances than ops in a window count as all of its ops.
-/// window count as all of its ops.
 pub fn exceedance(totals: &[u64], over: &[u64]) -> Exceedance {
     let windows: Vec<(f64, f64)> = totals
         .iter()

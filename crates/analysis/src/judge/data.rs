@@ -1,4 +1,4 @@
-//! Whether what was acknowledged was found.
+//! Whether the acknowledged rows were found.
 //!
 //! Only a finished audit can say `clean` or name a loss; it must not be inferred from counts.
 
@@ -39,7 +39,7 @@ pub(super) fn judge(record: &RunRecord) -> Judgment<Data> {
     }
 }
 
-/// A finished audit. What is missing outranks what is altered, and that what is too much.
+/// A finished audit. Missing rows outrank altered rows, which outrank surplus rows.
 fn compared(record: &RunRecord) -> Judgment<Data> {
     let audit = &record.audit;
     let found = [
@@ -53,7 +53,8 @@ fn compared(record: &RunRecord) -> Judgment<Data> {
         (Some(Data::Unverified), wrong_sql(audit)),
         (Some(Data::Unverified), not_idle(record)),
         (Some(Data::Unverified), copies_differ(audit)),
-        // Rows and checksums found outweigh a counter, which servers reset and keep roughly.
+        // Rows and checksums outweigh a counter, which servers may reset and keep only
+        // approximately.
         ((audit.level < AuditLevel::Sums).then_some(Data::Unverified), counter_differs(record)),
         (None, resent_unknown(audit)),
         (Some(Data::Unverified), value_too_short(audit)),
@@ -143,7 +144,7 @@ fn refused_found(audit: &AuditRecord) -> Option<Reason> {
     reason(ReasonCode::RefusedFound, message, &places, hint)
 }
 
-/// What another writer left is no fault of the target, and what it did besides is not known.
+/// Rows of another writer are not the target's fault, and what else that writer changed is unknown.
 fn foreign(record: &RunRecord) -> Option<Reason> {
     let audit = &record.audit;
     let what = "rows that no run of this program sent are in the tables";
@@ -180,7 +181,7 @@ fn invariants_broken(audit: &AuditRecord) -> Option<Reason> {
     reason(ReasonCode::InvariantBroken, message, &broken, hint)
 }
 
-/// Nothing is said of rows that were looked at with a wrong expression.
+/// Rows that were queried with a wrong expression are not judged.
 fn wrong_sql(audit: &AuditRecord) -> Option<Reason> {
     let places: Vec<String> = audit.wrong_sql.iter().map(ToString::to_string).collect();
     let message = "the audit's own SQL is wrong about rows that are there";
@@ -189,7 +190,7 @@ fn wrong_sql(audit: &AuditRecord) -> Option<Reason> {
     reason(ReasonCode::AuditSqlWrong, message, &places, hint)
 }
 
-/// A note: what is wrong is known by bucket only.
+/// A note: only the buckets with wrong rows are known, not the rows.
 fn not_narrowed(record: &RunRecord) -> Option<Reason> {
     let audit = &record.audit;
     if !audit.is_wrong() || audit.narrowed || audit.level < AuditLevel::Sums {
@@ -208,7 +209,7 @@ fn not_narrowed(record: &RunRecord) -> Option<Reason> {
     reason(ReasonCode::NotNarrowed, message, &places, hint)
 }
 
-/// A note: rows of unknown fate that turned out to be stored.
+/// A note: rows with an unknown outcome that turned out to be stored.
 fn resent_unknown(audit: &AuditRecord) -> Option<Reason> {
     let stored = if audit.level < AuditLevel::Sums {
         let expected = audit.acknowledged.saturating_sub(audit.missing) + audit.surplus;
@@ -225,8 +226,9 @@ fn resent_unknown(audit: &AuditRecord) -> Option<Reason> {
     reason(ReasonCode::ResentUnknown, message, &[place], "")
 }
 
-/// Rolled-back and refused rows are in many counters, so that only too few contradict; and those of
-/// other load generators are, so that a share says nothing.
+/// Many counters include rolled-back and rejected rows, so only a count that is too low
+/// contradicts. They also include the rows of other load generators, so a single share cannot use
+/// them.
 fn counter_differs(record: &RunRecord) -> Option<Reason> {
     let audit = &record.audit;
     let counted = audit.server_counter?;
@@ -241,7 +243,8 @@ fn counter_differs(record: &RunRecord) -> Option<Reason> {
     reason(ReasonCode::CounterDiffers, message, &[place], hint)
 }
 
-/// Keys alone cannot say which of several writes is there; who asks for counts asks no more.
+/// Keys alone do not show which of several writes is stored. An audit that only counts does not
+/// claim to.
 fn value_too_short(audit: &AuditRecord) -> Option<Reason> {
     let replaced = audit.replaced.filter(|replaced| !replaced.marked)?;
     if audit.level < AuditLevel::Sums {
@@ -343,7 +346,7 @@ fn unverified(record: &RunRecord) -> Vec<Reason> {
     reasons
 }
 
-/// Why the audit was not done, and what the target had no room for.
+/// Why the audit was skipped, and which checksums the target lacked memory for.
 fn with_exhausted(audit: &AuditRecord) -> Option<String> {
     let why = audit.error.clone()?;
     Some(match &audit.exhausted {
@@ -360,7 +363,7 @@ fn with_exhausted(audit: &AuditRecord) -> Option<String> {
     })
 }
 
-/// The number of rows or buckets with these faults, and examples of them; nothing if there are none.
+/// The number of rows or buckets with these faults, and examples of them; empty if there are none.
 fn wrong_rows(number: u64, what: &str, audit: &AuditRecord, faults: &[Fault]) -> Vec<String> {
     let figures = (number > 0).then(|| format!("{} {what}", count(number)));
     figures.map(|figures| with_examples(figures, audit, faults)).into_iter().collect()

@@ -1,6 +1,6 @@
-//! The measured phases of a record, stream by stream, with the figures that rules ask for.
+//! The measured phases of a record, stream by stream, with the figures that rules need.
 //!
-//! It only reads and adds up; it must not judge.
+//! Only reads and adds up figures; must not judge.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,9 +13,9 @@ use highwater_model::plan::{Arrivals, PhaseKind, StreamPlan, Unit};
 use highwater_model::record::{PhaseRecord, ResultRecord, RunRecord, StreamRecord, WINDOW_NS};
 use highwater_model::units::Nanos;
 
-/// Below this a phase holds fewer than 30 windows of 100 ms, and start and end weigh too much.
+/// A shorter phase has fewer than 30 windows of 100 ms, and its start and end have too much weight.
 pub(super) const SHORTEST_PHASE_NS: u64 = 3_000_000_000;
-/// Largest deviation from Little's law that passes, as a fraction: the ends of a phase cut ops in two.
+/// Largest accepted deviation from Little's law, as a fraction: the boundaries of a phase split ops.
 const TOLERANCE: f64 = 0.05;
 
 /// One stream in one measured phase.
@@ -25,13 +25,14 @@ pub struct MeasuredStream<'a> {
     pub phase: &'a PhaseRecord,
     /// The stream over all its ops.
     pub stream: &'a StreamRecord,
-    /// What the plan says of it.
+    /// Its definition in the plan.
     pub plan: Option<&'a StreamPlan>,
     /// Its ops.
     pub results: Vec<&'a ResultRecord>,
     /// Whether the record has several measured phases, so that a name must say which.
     several: bool,
-    /// Whether the plan's number of rows may have ended the phase, so that nothing was due in its last part.
+    /// Whether the plan's number of rows may have ended the phase, so that no op was intended in its last
+    /// part.
     by_rows: bool,
 }
 
@@ -61,14 +62,14 @@ pub fn measured_streams(record: &RunRecord) -> Vec<MeasuredStream<'_>> {
     measured
 }
 
-/// How long the phase was to be.
+/// Planned length of the phase.
 fn planned_length(record: &RunRecord, phase: &PhaseRecord) -> Option<u64> {
     let mut planned = record.plan.definition.phases.iter();
     let planned = planned.find(|planned| planned.name == phase.name);
     planned.map(|planned| planned.duration.0)
 }
 
-/// How a reason names it: `insert`, or `step 2 insert`.
+/// Its name in reasons: `insert`, or `step 2 insert`.
 impl fmt::Display for MeasuredStream<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.several {
@@ -79,7 +80,7 @@ impl fmt::Display for MeasuredStream<'_> {
 }
 
 impl MeasuredStream<'_> {
-    /// How a reason names one of its ops.
+    /// The name of one of its ops in reasons.
     pub fn place_of(&self, result: &ResultRecord) -> String {
         if result.op == self.stream.stream {
             self.to_string()
@@ -88,13 +89,13 @@ impl MeasuredStream<'_> {
         }
     }
 
-    /// Seconds that the phase took.
+    /// Length of the phase, seconds.
     pub fn seconds(&self) -> f64 {
         Nanos(self.phase.duration_ns).as_secs_f64()
     }
 
-    /// Seconds in which ops were due: those of the phase, or, where a number of rows ended it, which it does with the
-    /// last answer, those before the last window in which one was.
+    /// Seconds in which ops were intended: those of the phase. A phase that is ended by a number of rows ends with
+    /// the last response; then those before the last window with an intended op.
     pub(super) fn seconds_due(&self) -> f64 {
         let offered = self.results.iter().map(|result| &result.windows.offered);
         let last = |counts: &Vec<u64>| counts.iter().rposition(|due| *due > 0);
@@ -116,12 +117,12 @@ impl MeasuredStream<'_> {
         self.stream.planned_rate.is_some()
     }
 
-    /// Ops that were due.
+    /// Intended ops.
     pub fn offered(&self) -> u64 {
         self.results.iter().map(|result| result.offered).sum()
     }
 
-    /// Ops that were acknowledged, whenever their answer came.
+    /// Acknowledged ops, whenever their response came.
     pub fn acknowledged(&self) -> u64 {
         self.results.iter().map(|result| result.acknowledged).sum()
     }
@@ -131,37 +132,37 @@ impl MeasuredStream<'_> {
         self.phase.duration_ns >= SHORTEST_PHASE_NS
     }
 
-    /// Ops that were acknowledged within the phase, whenever they were due.
+    /// Ops acknowledged within the phase, whenever they were intended.
     pub fn answered(&self) -> u64 {
         self.results.iter().map(|result| result.answered.ops).sum()
     }
 
-    /// Units that were due.
+    /// Intended units.
     pub fn units_offered(&self) -> f64 {
         to_f64(self.offered().saturating_mul(self.units_per_op()))
     }
 
-    /// The rate that throughput is held against, units per second: the planned one, or of random arrivals what they
-    /// offered, as chance draws fewer or more than the mean; absent in closed load.
+    /// The rate that throughput is compared with, units per second: the planned rate, or the offered rate of random
+    /// arrivals, whose number differs from the mean; absent in closed load.
     pub fn due_rate(&self) -> Option<f64> {
         let planned = self.stream.planned_rate?;
         let is_known = self.is_drawn() && self.seconds() > 0.0;
         Some(if is_known { self.units_offered() / self.seconds() } else { planned })
     }
 
-    /// Whether its arrivals were drawn at random, so that they are fewer or more than the mean.
+    /// Whether its arrivals are random, so that their number differs from the mean.
     pub fn is_drawn(&self) -> bool {
         let poisson = self.plan.is_some_and(|plan| plan.arrivals == Arrivals::Poisson);
         poisson && self.is_open() && self.offered() > 0
     }
 
-    /// Whether all ops that were due were acknowledged, and none had to wait for the next phase to be sent.
+    /// Whether all intended ops were acknowledged, and none had to wait for the next phase to be sent.
     pub fn is_acknowledged_whole(&self) -> bool {
         self.acknowledged() == self.offered() && !self.results.iter().any(|result| result.backlog)
     }
 
-    /// The planned rate of one of its ops, units per second: its weight of the stream's. Where the record keeps no
-    /// weights, its part of what was offered.
+    /// The planned rate of one of its ops, units per second: the stream's rate times the op's weight, or times its
+    /// fraction of the offered ops if the record has no weights.
     pub fn planned_rate_of(&self, result: &ResultRecord) -> Option<f64> {
         let weights = &self.stream.weights;
         let of_op = weights.get(&result.op).copied();
@@ -173,15 +174,15 @@ impl MeasuredStream<'_> {
         Some(self.stream.planned_rate? * part)
     }
 
-    /// By how many ops those in flight or waiting grew over the phase, wherever they were; absent in closed load, and
-    /// unless they were shown to grow.
+    /// Growth of the number of ops in flight or waiting over the phase; absent in closed load, and if it is not
+    /// significant.
     pub(super) fn backlog_growth(&self) -> Option<f64> {
         let latency_s = self.mean_seconds(|result| result.latency_ns.mean).unwrap_or(0.0);
         self.backlog()?.growth(latency_s * self.stream.throughput.ops_per_s)
     }
 
-    /// What became of the ops that are out; absent in closed load, in phases that are too short, and of records that do
-    /// not know when ops failed.
+    /// How the number of outstanding ops changed; absent in closed load, in phases that are too short, and if the
+    /// record lacks the times of failures.
     pub(super) fn backlog(&self) -> Option<Backlog> {
         let count = usize::try_from(self.phase.duration_ns / WINDOW_NS).ok()?;
         let (mut due, mut ended) = (vec![0; count], vec![0; count]);
@@ -197,7 +198,7 @@ impl MeasuredStream<'_> {
         self.is_open().then(|| backlog(&due, &ended)).flatten()
     }
 
-    /// Acknowledged units per second, by the time of their answer.
+    /// Acknowledged units per second, by the time of the response.
     pub fn units_per_s(&self) -> f64 {
         match self.stream.unit {
             Unit::Rows => self.stream.throughput.rows_per_s,
@@ -205,7 +206,7 @@ impl MeasuredStream<'_> {
         }
     }
 
-    /// The same of each op, by name; empty where there is only one.
+    /// The same for each op, by name; empty if there is only one.
     pub fn per_s_by_op(&self) -> BTreeMap<String, f64> {
         if self.results.len() < 2 {
             return BTreeMap::new();
@@ -220,8 +221,8 @@ impl MeasuredStream<'_> {
         by_op.collect()
     }
 
-    /// Latency of all its ops together; absent without any, and where the record keeps no distributions that
-    /// could be merged.
+    /// Latency of all its ops together; absent without ops, and if the record has no distributions that can
+    /// be merged.
     pub fn latency(&self) -> Option<LatencySummary> {
         if let [one] = self.results[..] {
             return Some(one.latency_ns.clone());
@@ -234,13 +235,13 @@ impl MeasuredStream<'_> {
         (!self.results.is_empty()).then(|| all.summary())
     }
 
-    /// The greatest of its ops, such as of a percentile; absent where none has it.
+    /// The greatest value among its ops, such as of a percentile; absent if no op has it.
     pub fn greatest(&self, of: impl Fn(&ResultRecord) -> Option<u64>) -> Option<u64> {
         self.results.iter().filter_map(|result| of(result)).max()
     }
 
-    /// Means of the given latencies, weighted by acknowledged ops, seconds; absent where an op
-    /// has none, as with ops that never ended.
+    /// Mean of the given latencies, weighted by acknowledged ops, seconds; absent if an op has
+    /// none, such as one that never ended.
     pub fn mean_seconds(&self, of: impl Fn(&ResultRecord) -> Option<u64>) -> Option<f64> {
         let (mut sum, mut count) = (0.0, 0_u64);
         for result in self.results.iter().filter(|r| r.acknowledged > 0) {
@@ -257,8 +258,8 @@ fn add_windows(sums: &mut [u64], counts: &[u64]) {
     }
 }
 
-/// Sessions that Little's law expects in closed load: throughput × (mean latency + mean client
-/// lag + think time). Absent in open load, and where an op never ended or failed, as its time is in no mean.
+/// Sessions that Little's law expects in closed load: throughput × (mean latency + mean client lag + think
+/// time). Absent in open load, and if an op failed or never ended, because no mean includes its time.
 ///
 /// J. D. C. Little, "A Proof for the Queuing Formula L = λW", Operations Research 9(3), 1961.
 pub fn littles_law_sessions(measured: &MeasuredStream<'_>) -> Option<f64> {
@@ -281,9 +282,10 @@ pub fn littles_law_sessions(measured: &MeasuredStream<'_>) -> Option<f64> {
     Some(throughput * (latency + lag + think))
 }
 
-/// By how much of the sessions those that Little's law expects may differ from them, for so many ops in
-/// flight at an end of the phase (one a session), and ops: [`TOLERANCE`], those in flight, and chance (two
-/// standard errors of the mean of latencies that vary as much as they take).
+/// Allowed deviation of the sessions expected by Little's law, as a fraction of the actual sessions, for a
+/// number of ops in flight at a boundary of the phase (one per session) and a number of ops:
+/// [`TOLERANCE`], plus the ops in flight, plus random variation (two standard errors of a mean of
+/// latencies whose standard deviation equals their mean).
 pub(super) fn littles_law_tolerance(in_flight: u64, ops: u64) -> f64 {
     let ops = to_f64(ops.max(1));
     TOLERANCE + to_f64(in_flight) / ops + 2.0 / ops.sqrt()

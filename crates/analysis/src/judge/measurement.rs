@@ -1,16 +1,15 @@
-//! Whether the figures are the target's, and enough of them.
+//! Whether the figures describe the target, and are sufficient.
 //!
-//! These rules ask about our own side and the course of the run; a slow or lossy target must not
-//! make a measurement invalid.
+//! These rules judge the load generator and how the run went. Must not call a measurement invalid
+//! because the target is slow or loses data.
 //!
-//! What the load generator's own delays add to percentiles: of each op the latency is known with its delay and without
-//! it.
+//! Contribution of the load generator's delays to percentiles: each op's latency is known with and without its delay.
 //!
-//! What a drift of throughput over a measured phase says about the figures.
+//! Effect of a throughput drift over a measured phase on the validity of the figures.
 //!
-//! A drift is first a statement about the target: it slows down as rows come in, or its host's speed changed. The mean
-//! over such a phase is right and describes neither its begin nor its end, so the measurement is inconclusive, not
-//! invalid. A drift that is not known well enough is a note.
+//! A drift is primarily an observation about the target: it slows down as rows are added, or its host's speed changed.
+//! The mean over such a phase is correct, but describes neither its start nor its end, so the measurement is
+//! inconclusive, not invalid. A drift that is not known precisely enough is a note.
 
 use highwater_model::control::{Change, CommandSender};
 use highwater_model::display::{count, duration, foreign, percent, percent_asked, rate, span};
@@ -28,21 +27,23 @@ use super::measured::{
 use super::shares::{PERCENTILES, Shown, latency_objectives, latency_verdicts};
 use super::{incident, judgment, objective, reason};
 
-/// Busy share of a load generator's cores above which ops wait for our own CPU: near saturation a
-/// run queue grows without bound, and one core of several may be full long before all are.
+/// Busy fraction of a load generator's cores above which ops wait for its CPU: near saturation a
+/// run queue grows without bound, and one core may be saturated long before the others.
 pub const CLIENT_CPU_LIMIT: f64 = 0.85;
-/// A load generator must be able to offer this much more than it measures, else it shapes the result.
+/// A load generator must be able to offer this many times what it measures; otherwise it influences
+/// the result.
 pub const CEILING_HEADROOM: f64 = 1.5;
-/// Offered load may stay below the plan by this share: a rate is quoted with three digits at most.
+/// Allowed shortfall of the offered load, as a fraction of the planned load: rates are quoted with
+/// at most three digits.
 pub const OFFERED_SHORTFALL: f64 = 0.01;
-/// Poisson arrivals vary; a shortfall within this number of standard deviations shows nothing.
+/// Poisson arrivals vary; a shortfall within this number of standard deviations is not significant.
 pub const POISSON_DEVIATIONS: f64 = 3.0;
-/// Characters of why a session could not connect.
+/// Maximum number of characters of the reason why a session could not connect.
 const WHY: usize = 160;
-/// What helps where too little was seen.
+/// The hint if too little was measured.
 const LONGER: &str = "measure longer (-d)";
-/// Ops per session from which Little's law is checked: with fewer, the ops that the ends of a phase
-/// cut in two allow for a fifth and more.
+/// Minimum number of ops per session for checking Little's law: with fewer, the ops split by the
+/// boundaries of a phase allow a deviation of a fifth or more.
 pub const LITTLES_LAW_OPS_PER_SESSION: u64 = 5;
 
 pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judgment<Measurement> {
@@ -63,7 +64,7 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
         rate_not_offered(measured),
         contradiction(record, measured),
     ]);
-    // Phases that a changed pace cut short are not judged.
+    // Phases cut short by a changed pace are not judged.
     let (short, short_note) = match phase_too_short(record) {
         short if measured.is_empty() || !measured.iter().all(MeasuredStream::is_long) => {
             (short, None)
@@ -79,12 +80,13 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
         backlog_grew(record, measured),
         steadiness.reason,
     ];
-    // That a run was stopped for the disk's sake is the one reason for its being short.
+    // If a run was stopped because the disk was filling up, no other reason is given for its
+    // shortness.
     let stopped = incident(record, IncidentKind::DiskFull).is_some();
     let counts = |reason: &Reason| !stopped || reason.code != ReasonCode::TooShort;
     let mut reasons: Vec<Reason> = invalid.flatten().collect();
     let is_invalid = !reasons.is_empty();
-    // A run that fills a table is not there to measure: too little seen is no fault of it.
+    // A run that fills a table is not a measurement, so too few results are not a problem.
     if !record.plan.definition.stop.fills {
         reasons.extend(unknown.into_iter().flatten().filter(counts));
     }
@@ -122,7 +124,7 @@ fn ended_by(record: &RunRecord, kind: IncidentKind) -> Option<Reason> {
         ),
     };
     let mut place = incident(record, kind)?;
-    // A stop that was asked for elsewhere is no signal.
+    // A stop that was requested by other means is not a signal.
     let mut stops = record.interventions.iter().filter(|done| matches!(done.change, Change::Stop));
     if let (IncidentKind::Interrupted, Some(by)) =
         (kind, stops.next_back().and_then(|stop| stop.by))
@@ -136,7 +138,7 @@ fn ended_by(record: &RunRecord, kind: IncidentKind) -> Option<Reason> {
 }
 
 fn client_saturated(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
-    // Against a sink that is what was asked for.
+    // Against a sink, saturation of the load generator is the purpose of the run.
     if record.target.sink {
         return None;
     }
@@ -166,7 +168,7 @@ fn client_saturated(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Opti
     reason(ReasonCode::ClientSaturated, message, &places, hint)
 }
 
-/// Units per second that all load generators together reached against a sink, if all were asked.
+/// Units per second that all load generators together reached against a sink, if all were measured.
 pub fn ceiling(record: &RunRecord) -> Option<f64> {
     let sum: Option<f64> = record.clients.iter().map(|client| client.calibrated_ceiling).sum();
     sum.filter(|sum| *sum > 0.0)
@@ -186,7 +188,7 @@ pub fn greatest(measured: &[MeasuredStream<'_>]) -> Option<(f64, &'static str)> 
     Some((phases.fold(0.0, f64::max), unit.name()))
 }
 
-/// Judged by its effect.
+/// Judged by its effect on percentiles.
 fn client_lag(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let places = places(record, measured);
     let message = "the load generator sent ops late";
@@ -194,7 +196,7 @@ fn client_lag(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Rea
     reason(ReasonCode::ClientLag, message, &places, hint)
 }
 
-/// The load generator itself stood still.
+/// The load generator itself was stalled.
 fn client_stalled(record: &RunRecord) -> Option<Reason> {
     let measured = |stall: &&StallRecord| {
         let mut phases = record.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
@@ -228,9 +230,9 @@ fn client_stalled(record: &RunRecord) -> Option<Reason> {
     reason(ReasonCode::ClientStalled, message, &places, hint)
 }
 
-/// Closed load is what its sessions make of it: fewer of them are another load.
+/// The number of sessions defines a closed load: fewer sessions are a different load.
 fn sessions_missing(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
-    // Who fills a table wants its rows, whoever writes them.
+    // When a table is filled, only its rows matter, not which session writes them.
     if record.plan.definition.stop.fills {
         return None;
     }
@@ -274,7 +276,7 @@ fn rate_not_offered(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     reason(ReasonCode::RateNotOffered, message, &places, hint)
 }
 
-/// Units that were planned, where clearly less was offered; open load only.
+/// Units that were planned, if significantly fewer were offered; open load only.
 pub(crate) fn planned_and_not_offered(stream: &MeasuredStream<'_>) -> Option<f64> {
     let planned = stream.stream.planned_rate? * stream.seconds_due();
     let per_op = to_f64(stream.units_per_op());
@@ -295,7 +297,7 @@ fn sessions_before(record: &RunRecord, measured: &MeasuredStream<'_>) -> u32 {
 fn contradiction(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let mut places = Vec::new();
     for stream in measured {
-        // Those that never worked are a reason of their own, and no time of the others is lost.
+        // Sessions that never worked are a separate reason, and cost the others no time.
         let sessions = stream.stream.working.unwrap_or(stream.stream.sessions);
         let sessions = u64::from(sessions);
         let ops = stream.acknowledged();
@@ -303,7 +305,7 @@ fn contradiction(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<
         let Some(expected) = littles_law_sessions(stream).filter(|_| enough) else {
             continue;
         };
-        // Ops of the phase before are still in flight when this one begins, one a session.
+        // When this phase begins, one op per session of the previous phase is still in flight.
         let in_flight = sessions.max(sessions_before(record, stream).into());
         let tolerance = littles_law_tolerance(in_flight, ops);
         if (expected / to_f64(sessions) - 1.0).abs() > tolerance {
@@ -335,7 +337,7 @@ fn nothing_acknowledged(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> 
     reason(ReasonCode::NothingAcknowledged, message, &places, hint)
 }
 
-/// Answers came, but to ops that were due earlier: there is a throughput, and no latency.
+/// All responses belonged to ops intended earlier: there is a throughput, but no latency.
 fn latency_unknown(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let places: Vec<String> = measured
         .iter()
@@ -360,7 +362,7 @@ fn outcome_unknown(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     reason(ReasonCode::OutcomeUnknown, message, &places, hint)
 }
 
-/// An objective that names a percentile was neither shown to be met nor to be missed.
+/// A percentile objective was shown neither to be met nor to be missed.
 fn too_few_samples(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let objectives = &record.plan.definition.objectives;
     let places: Vec<String> = if objectives.iter().any(Objective::bounds_latency) {
@@ -384,7 +386,7 @@ fn too_few_samples(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Optio
     reason(ReasonCode::TooFewSamples, message, &places, LONGER)
 }
 
-/// Only where no objective is stated: else it is the objective that is missed.
+/// Only if no objective is stated: otherwise the objective is missed.
 fn backlog_grew(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let places =
         if objective::has_none(record) { objective::growing(record, measured) } else { Vec::new() };
@@ -408,19 +410,20 @@ fn phase_too_short(record: &RunRecord) -> Option<Reason> {
     reason(ReasonCode::TooShort, message, &places, LONGER)
 }
 
-/// A delay that no latency worth reporting notices, nanoseconds.
+/// A delay that is negligible in any latency worth reporting, nanoseconds.
 pub const FLOOR_NS: u64 = 1_000_000;
-/// A percentile may be overstated by this share of itself.
+/// Allowed overstatement of a percentile, as a fraction of its value.
 pub const OVERSTATED_LIMIT: f64 = 0.05;
 
-/// Where only the delays are known, they may be this part of the median latency: what they add is lost
-/// in its spread.
+/// If only the delays are known, they may be up to this fraction of the median latency: their effect
+/// is small against its spread.
 const LAG_PART: u64 = 10;
 
-/// The rarest percentile that a measurement stands for, millionths. Rarer ones hang on single ops.
+/// The highest percentile for which a measurement is judged, millionths. Higher ones depend on
+/// single ops.
 const RAREST: u32 = 990_000;
 
-/// A percentile with our delays and without them, nanoseconds.
+/// A percentile with and without the load generator's delays, nanoseconds.
 #[derive(Clone, Copy)]
 struct Overstated {
     name: &'static str,
@@ -451,13 +454,12 @@ fn percentiles(result: &ResultRecord) -> impl Iterator<Item = Overstated> + '_ {
     )
 }
 
-/// By how much the reported percentiles are overstated at most, nanoseconds; absent where that was
-/// not measured.
+/// Maximum overstatement of the reported percentiles, nanoseconds; absent if it was not measured.
 pub fn overstated_by(result: &ResultRecord) -> Option<u64> {
     percentiles(result).map(Overstated::by).max()
 }
 
-/// The results that are spoiled, each with its figures.
+/// The invalid results, each with its figures.
 pub(super) fn places(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
     let objectives = &record.plan.definition.objectives;
     let mut places = Vec::new();
@@ -485,7 +487,7 @@ pub(super) fn hint(record: &RunRecord) -> &'static str {
     }
 }
 
-/// Of a record that was made before latencies without the delay were kept.
+/// For a record that lacks latencies without the delay.
 fn late(result: &ResultRecord) -> Option<String> {
     let tenth = result.latency_ns.p50.unwrap_or(0) / LAG_PART;
     let limit = tenth.max(FLOOR_NS);
@@ -496,8 +498,8 @@ fn late(result: &ResultRecord) -> Option<String> {
     ))
 }
 
-/// Why a result is spoiled: a percentile is overstated by more than a share of itself that matters,
-/// or a bound is missed that would be met.
+/// Why a result is invalid: a percentile is overstated by a fraction that matters, or misses a
+/// bound that it would meet without the delays.
 fn spoiled(result: &ResultRecord, objectives: &[Objective]) -> Option<String> {
     let worst = percentiles(result)
         .filter(|of| of.share() > OVERSTATED_LIMIT)
@@ -522,7 +524,7 @@ fn spoiled(result: &ResultRecord, objectives: &[Objective]) -> Option<String> {
         })
 }
 
-/// Whether a bound of this percentile of this op is missed with the delays and met without them.
+/// Whether a bound on this percentile of this op is missed with the delays and met without them.
 fn decides(of: Overstated, result: &ResultRecord, objectives: &[Objective]) -> bool {
     let mut of_percentile = latency_objectives(objectives)
         .filter(|bound| !bound.of_rows)
@@ -533,18 +535,19 @@ fn decides(of: Overstated, result: &ResultRecord, objectives: &[Objective]) -> b
     })
 }
 
-/// A steady target's estimate scatters by half of its interval's half-width, and both must fit into
-/// the bound: with this multiple of the half-width they do in nine of ten runs.
+/// The standard deviation of a steady target's estimate is half of its interval's half-width, and
+/// the whole interval must lie within the bound: with this multiple of the half-width it does in
+/// nine of ten runs.
 const LIKELY: f64 = 1.8;
-/// A longer run than this many times the phase is not advice.
+/// A run longer than this many times the phase is not recommended.
 const LONGEST: f64 = 100.0;
 
-/// What follows from the drifts of all streams.
+/// The effect of the drifts of all streams.
 #[derive(Debug, Default)]
 pub(super) struct Drifts {
     /// The measurement is inconclusive.
     pub(super) reason: Option<Reason>,
-    /// It is not.
+    /// The measurement stays valid.
     pub(super) note: Option<Reason>,
 }
 
@@ -580,7 +583,7 @@ pub(super) fn drifts(rule: SteadinessRule, measured: &[MeasuredStream<'_>]) -> D
     }
 }
 
-/// Earlier records call each drift that was found not steady, however small.
+/// Earlier records call any detected drift not steady, however small.
 fn value(stream: &MeasuredStream<'_>, rule: SteadinessRule) -> Steadiness {
     let of = stream.stream;
     let is_small = |drift: f64| drift.abs() < rule.within_percent();
@@ -597,7 +600,7 @@ fn changed(stream: &MeasuredStream<'_>) -> String {
     };
     let verb = if drift < 0.0 { "fell" } else { "rose" };
     let change = of.change().map_or_else(String::new, |change| format!(" {change}"));
-    // Where it is as large as the mean the thirds say all that can be said.
+    // If the drift is as large as the mean, only the thirds are meaningful.
     let line = of.drift().filter(|line| of.change().as_ref() != Some(line));
     let line = line.map_or_else(String::new, |line| {
         format!("; a straight line through all of it changes by {line}")

@@ -1,7 +1,7 @@
-//! The three judgments of a run, from the figures of its record alone, and how they and their reasons are made.
+//! The three judgments of a run and their reasons, from the figures of its record alone.
 //!
-//! So they can be made anew when a record is shown or merged. No rule may look at anything but the record; a threshold
-//! is a named constant with its reason.
+//! So they can be recomputed when a record is shown or merged. A rule must not read anything but the record; each
+//! threshold is a named constant with its reason.
 
 mod data;
 mod measured;
@@ -44,8 +44,8 @@ pub fn judge_objectives(record: &RunRecord) -> Vec<Judgment<ObjectiveValue>> {
     objective::judge_each(record, &judged_streams(record))
 }
 
-/// The measured streams that judgments are about. Where a user changed a pace, phases may be too short to say
-/// anything: they are left out, if any other one is long enough.
+/// The measured streams to judge. After a user changed a pace, phases may be too short to judge: they are
+/// omitted if another one is long enough.
 fn judged_streams(record: &RunRecord) -> Vec<MeasuredStream<'_>> {
     let mut measured = measured_streams(record);
     let is_changed = record.interventions.iter().any(InterventionRecord::begins_phase);
@@ -57,10 +57,10 @@ fn judged_streams(record: &RunRecord) -> Vec<MeasuredStream<'_>> {
 
 /// The exit code of a run.
 ///
-/// 4: data lost, duplicated or altered; 5: target lost; 130: interrupted; 2: the workload's expressions, with
-/// which the audit asks, are wrong; 3: measurement not valid (of a plain run: for more than a drift), or data
-/// unverified although an audit was asked; 1: objective missed; 0: all well. Where several hold the first in this order wins: what happened
-/// to the data matters most, and why a run ended explains why it is not valid.
+/// 4: data lost, duplicated, or altered; 5: target lost; 130: interrupted; 2: the workload's expressions used by the
+/// audit are wrong; 3: measurement not valid (for a plain run: not only because of a drift), or data unverified
+/// although an audit was requested; 1: objective missed; 0: success. If several apply, the first in this order wins:
+/// the state of the data matters most, and the reason why a run ended explains why it is not valid.
 pub fn exit_code(judgments: &Judgments, ended: Ended) -> u8 {
     if judgments.data.value.is_wrong() {
         return 4;
@@ -70,7 +70,7 @@ pub fn exit_code(judgments: &Judgments, ended: Ended) -> u8 {
         Ended::Interrupted => return 130,
         Ended::Complete => {}
     }
-    // What the user gave is wrong; how valid the rest is comes after that.
+    // The user's input is wrong, which outranks the validity of the rest.
     let reasons = &judgments.data.reasons;
     if reasons.iter().any(|r| r.code == ReasonCode::AuditSqlWrong) {
         return 2;
@@ -85,8 +85,9 @@ pub fn exit_code(judgments: &Judgments, ended: Ended) -> u8 {
     }
 }
 
-/// Valid, or of a run whose throughput drifted, or whose backlog grew, and of which nothing is asked that this spoils: a drift is first a
-/// statement about the target, and of ops that failed too many failed whether it drifted or not.
+/// Whether the measurement is valid, or inconclusive only because throughput drifted or the backlog grew, and no
+/// objective depends on that: a drift is primarily an observation about the target, and too many failed ops are too
+/// many with or without a drift.
 pub fn is_good_enough(judgments: &Judgments) -> bool {
     let measurement = &judgments.measurement;
     let is_of_drift = |code| {
@@ -113,12 +114,12 @@ pub fn is_good_enough(judgments: &Judgments) -> bool {
     }
 }
 
-/// Whose own part in the figures is not known, is not judged.
+/// An imported measurement is not judged, because the load generator's effect on it is unknown.
 pub fn judge_imported(origin: &ImportRecord) -> Judgments {
     let reads = [format!("{} reads nothing back", origin.tool)];
     let message = "acknowledged rows were not looked for";
     let audited = reason(ReasonCode::NotAudited, message, &reads, "");
-    // What changes the figures comes first: a summary has room for few reasons.
+    // Reasons that affect the figures come first: a summary has room for only a few reasons.
     let reasons = [partial(origin), not_judged(origin), waiting(origin)];
     let reasons = reasons.into_iter().flatten();
     Judgments {
@@ -144,7 +145,7 @@ fn not_judged(origin: &ImportRecord) -> Option<Reason> {
     reason(ReasonCode::Imported, message, &places, hint)
 }
 
-/// A reason where latency may leave out waiting.
+/// The reason if latency may exclude waiting.
 fn waiting(origin: &ImportRecord) -> Option<Reason> {
     let evidence = match (origin.begin, origin.pace) {
         _ if origin.leaves_out(MissingField::Latency) => return None,
@@ -160,7 +161,7 @@ fn waiting(origin: &ImportRecord) -> Option<Reason> {
     reason(ReasonCode::WaitingNotCounted, message, &places, "")
 }
 
-/// Places that one reason names before it says how many more there are.
+/// Maximum number of places that a reason names; the rest are counted.
 const PLACES_NAMED: usize = 3;
 
 /// The message of the record's incident of this kind.
@@ -169,7 +170,7 @@ fn incident(record: &RunRecord, kind: IncidentKind) -> Option<&str> {
     Some(&found.message)
 }
 
-/// One reason for all the places where a rule was broken; `None` where it was not.
+/// One reason for all places where a rule was violated; `None` if there are none.
 fn reason(code: ReasonCode, message: &str, places: &[String], hint: &str) -> Option<Reason> {
     if places.is_empty() {
         return None;
@@ -192,7 +193,7 @@ fn judgment<T>(value: T, reasons: Vec<Reason>) -> Judgment<T> {
     Judgment { value, reasons }
 }
 
-/// What to do about the most frequent failures of these streams; none where none failed.
+/// What to do about the most frequent failures of these streams; empty if no op failed.
 fn failure_hint<'a>(measured: &'a [MeasuredStream<'_>]) -> Option<&'a str> {
     let mut hints: BTreeMap<&str, u64> = BTreeMap::new();
     for result in measured.iter().flat_map(|stream| &stream.results) {
@@ -212,7 +213,7 @@ fn failure_hint<'a>(measured: &'a [MeasuredStream<'_>]) -> Option<&'a str> {
     most.filter(|(_, count)| *count > 0).map(|(hint, _)| hint)
 }
 
-/// By the name of a class, as it stands in records.
+/// By the name of a class as stored in records.
 fn of_class(class: &str) -> &'static str {
     match class {
         "conflict" => {
@@ -234,8 +235,8 @@ fn of_class(class: &str) -> &'static str {
     }
 }
 
-/// Rows of unknown outcome may be this share of the offered ones: more of them, and the acknowledged
-/// rows alone say too little of what the target did.
+/// Allowed fraction of offered rows with an unknown outcome: with more, the acknowledged rows alone
+/// do not describe the target's work.
 pub const UNKNOWN_LIMIT: f64 = 0.05;
 
 fn place(stream: &MeasuredStream<'_>) -> Option<String> {
@@ -244,7 +245,7 @@ fn place(stream: &MeasuredStream<'_>) -> Option<String> {
         .results
         .iter()
         .filter(|result| result.sent > 0)
-        // Ops that were never sent have as many rows as those that were.
+        // An op that was never sent has as many rows as one that was.
         .map(|r| to_f64(r.rows.sent) / to_f64(r.sent) * to_f64(r.offered))
         .sum();
     let share = to_f64(unknown) / offered;

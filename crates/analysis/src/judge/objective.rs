@@ -1,16 +1,16 @@
 //! Whether every objective of the plan was met, in every measured step, for every stream that it applies to.
 //!
-//! A percentile passes only with 95% confidence; what was not shown to be met is missed. Only where there were too few
-//! ops to judge any percentile by, and nothing else was missed, the objective is not decided. Work that failed has a
-//! bound also where the plan states none: see `shares`.
+//! A percentile passes only with 95% confidence; an objective that was not shown to be met is missed. It is undecided
+//! only if there were too few ops to judge any percentile, and nothing else was missed. Failed ops have a bound even
+//! if the plan states none: see `shares`.
 //!
-//! A phase ends early if an objective can no longer be met by what the rest of it can be expected to bring.
+//! A phase ends early if the ops expected in the rest of it can no longer meet an objective.
 //!
-//! Two things must hold: what was seen so far shows with 95% confidence that a percentile is missed, and even if every
-//! op to come were good, the whole phase would miss it. The second is why a bad second of many stops nothing, and why
-//! looking again every second calls nothing hopeless by chance. Closed load has no planned number of ops, and a target
-//! that stalls first answers few of them: there it is said from half of the phase on, and the rest may be as fast as
-//! the fastest second so far.
+//! Two conditions must hold: the ops so far show with 95% confidence that a percentile is missed, and the whole phase
+//! would miss it even if every further op were good. Because of the second condition, one bad second of many does not
+//! end a phase, and testing again every second does not end one by chance. Closed load has no planned number of ops,
+//! and a target that stalls at first responds to few of them: such a phase ends early only after half of its time,
+//! assuming that the rest may be as fast as the fastest second so far.
 
 use std::collections::BTreeMap;
 
@@ -32,9 +32,9 @@ use super::{failure_hint, incident, judgment, reason, shares};
 use crate::exceedance::exceedance;
 use crate::telemetry;
 
-/// Of what was offered at most this part may be out at the end by chance.
+/// Maximum fraction of the offered ops that may be outstanding at the end through random variation.
 const EXCUSED_MOST: f64 = 0.03;
-/// A node's queue that grew by this part of all that grew is named.
+/// A node is named if its queue accounts for this fraction of the growth.
 const MOSTLY: f64 = 0.3;
 
 pub(super) fn judge(
@@ -59,7 +59,7 @@ pub(super) fn judge(
     let of_ops = |of: &Reason| of.code != ReasonCode::ObjectiveLatency;
     let value = match reasons.iter().any(of_ops) {
         _ if reasons.is_empty() => ObjectiveValue::Met,
-        // Whoever stops a run before it measures has tried nothing.
+        // A run that was stopped before it measured did not test anything.
         _ if measured.is_empty() && incident(record, IncidentKind::Interrupted).is_some() => {
             ObjectiveValue::NotDecided
         }
@@ -69,7 +69,7 @@ pub(super) fn judge(
     judgment(value, reasons)
 }
 
-/// Each stated objective alone, in their order: met, missed, or not decided.
+/// Each stated objective alone, in order: met, missed, or undecided.
 pub(super) fn judge_each(
     record: &RunRecord,
     measured: &[MeasuredStream<'_>],
@@ -114,8 +114,8 @@ pub(super) fn has_none(record: &RunRecord) -> bool {
     objectives.is_empty() || shares::may_all_fail(objectives)
 }
 
-/// Whether an objective that is not judged as met may still be met by further ops: no more is shown than that too few
-/// were measured.
+/// Whether an objective that was not judged as met may still be met by further ops, because the only reason is that
+/// too few were measured.
 pub fn may_yet_be_met(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> bool {
     let judged = &record.judgments.objective;
     let mut reasons = judged.reasons.iter();
@@ -128,7 +128,7 @@ pub fn may_yet_be_met(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> bo
         }
 }
 
-/// Whether there were too few ops to judge a percentile by, and none was missed by those that there were.
+/// Whether there were too few ops to judge a percentile, and the measured ones missed none.
 fn lacks_ops_alone(verdicts: &[LatencyVerdict]) -> bool {
     let mut shown = verdicts.iter().map(|verdict| verdict.shown);
     shown.all(|shown| matches!(shown, Shown::Met | Shown::TooFew { .. }))
@@ -162,7 +162,7 @@ fn latency(verdicts: &[LatencyVerdict]) -> Option<Reason> {
     reason(ReasonCode::ObjectiveLatency, message, &places, hint)
 }
 
-/// With the length that would decide, as far as ops tell one.
+/// With the length that would decide, if the ops allow an estimate.
 fn too_few(samples: u64, needed: u64, phase_ns: u64) -> String {
     let times = ops_to_plan(to_f64(needed)) / to_f64(samples);
     let tens = ceil_to_u64(to_f64(phase_ns) * times / 1e10);
@@ -185,7 +185,7 @@ fn errors(measured: &[MeasuredStream<'_>], max_ppm: u32) -> Option<Reason> {
 fn rejected(record: &RunRecord, measured: &[MeasuredStream<'_>], max_ppm: u32) -> Option<Reason> {
     let what = "were rejected for lack of capacity";
     let mut places = shares_above(measured, max_ppm, what, rejected_ops);
-    // Pieces of work that the target rejects and tries again are no share of the ops.
+    // Tasks that the target rejects and retries internally are not a fraction of the ops.
     let inside = telemetry::rejected(record).filter(|pieces| *pieces > 0 && max_ppm == 0);
     if let Some(pieces) = inside.filter(|_| places.is_empty()) {
         let pieces = count(pieces);
@@ -196,7 +196,7 @@ fn rejected(record: &RunRecord, measured: &[MeasuredStream<'_>], max_ppm: u32) -
     reason(ReasonCode::ObjectiveRejected, message, &places, hint)
 }
 
-/// Where the share of such ops, of those offered, is above the bound.
+/// The places where the fraction of such ops among the offered ones exceeds the bound.
 fn shares_above(
     measured: &[MeasuredStream<'_>],
     max_ppm: u32,
@@ -219,7 +219,8 @@ fn shares_above(
     places
 }
 
-/// The floor is in the unit of the plan's first stream, and asks only streams that count in it.
+/// The floor is in the unit of the plan's first stream, and applies only to streams that count in
+/// it.
 fn throughput(measured: &[MeasuredStream<'_>], min: Rate) -> Option<Reason> {
     let unit = measured.first()?.stream.unit;
     let places: Vec<String> = measured
@@ -236,7 +237,7 @@ fn throughput(measured: &[MeasuredStream<'_>], min: Rate) -> Option<Reason> {
     reason(ReasonCode::RateNotSustained, message, &places, hint)
 }
 
-/// Checked in open load whatever the objectives are: a rate that is not kept up is not met.
+/// Checked in open load with any objective: a rate that is not sustained is not met.
 fn rate_not_sustained(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let mut places = Vec::new();
     for stream in measured.iter().filter(|stream| !is_sustained(stream)) {
@@ -251,13 +252,13 @@ fn rate_not_sustained(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     reason(ReasonCode::RateNotSustained, message, &places, hint)
 }
 
-/// Whether as much was acknowledged as offered; closed load offers no more than that.
+/// Whether as much was acknowledged as offered; closed load never offers more.
 pub(crate) fn is_sustained(stream: &MeasuredStream<'_>) -> bool {
     let seconds = stream.seconds();
     let Some(planned) = stream.stream.planned_rate.filter(|_| seconds > 0.0) else {
         return true;
     };
-    // What was not offered is our fault, and another rule's.
+    // A shortfall of offered ops is the load generator's fault, and another rule reports it.
     let offered = (stream.units_offered() / seconds).min(planned);
     let one_op = to_f64(stream.units_per_op()) / seconds;
     let least = (offered * SUSTAINED_SHARE).min(offered - one_op) - at_work(stream, offered);
@@ -265,8 +266,8 @@ pub(crate) fn is_sustained(stream: &MeasuredStream<'_>) -> bool {
     reached >= least || reached + out_by_chance(stream, offered) >= least
 }
 
-/// Units per second that the ops are worth by which those out grew, where that is no more than chance: of few ops the
-/// queue alone varies by percents. A target that stood still at the end is not excused for more than this.
+/// The growth of outstanding ops in units per second, if it is not significant: with few ops, the queue alone varies
+/// by some percent. A target that stalled at the end is not excused for more than this.
 fn out_by_chance(stream: &MeasuredStream<'_>, offered_per_s: f64) -> f64 {
     let backlog = stream.backlog().filter(|backlog| !backlog.is_shown);
     let grown = backlog.map_or(0.0, |backlog| backlog.grown.max(0.0));
@@ -274,8 +275,8 @@ fn out_by_chance(stream: &MeasuredStream<'_>, offered_per_s: f64) -> f64 {
     units.min(offered_per_s * EXCUSED_MOST)
 }
 
-/// Units per second that the ops at work at the end of a phase are worth, where no phase before
-/// it left as many behind at its begin.
+/// The ops running at the end of a phase, in units per second; 0 if a previous phase left as many
+/// running at its start.
 fn at_work(stream: &MeasuredStream<'_>, offered_per_s: f64) -> f64 {
     if stream.phase.start_ns > 0 {
         return 0.0;
@@ -307,7 +308,8 @@ fn backlog(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason
     reason(ReasonCode::Backlog, message, &places, hint)
 }
 
-/// Where what was in flight or waiting grew, and at which node, where one node's queue alone explains most of it.
+/// The streams whose ops in flight or waiting grew, and the node if the queue of one node explains most of the
+/// growth.
 pub(super) fn growing(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
     let growing = measured.iter().filter_map(|stream| Some((stream, stream.backlog_growth()?)));
     let place = |(stream, grown): (&MeasuredStream<'_>, f64)| {
@@ -322,8 +324,8 @@ pub(super) fn growing(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Ve
     growing.map(place).collect()
 }
 
-/// The busiest node of the target, over all measured phases; this machine too, if the target runs on
-/// it. What is not known is not met.
+/// The busiest node of the target, over all measured phases; this machine counts as well, if the
+/// target runs on it. An unknown value does not meet it.
 fn cpu(record: &RunRecord, max_ppm: u32) -> Option<Reason> {
     let max = ratio(u64::from(max_ppm), 1_000_000);
     let busy = telemetry::busy_cpus(record);
@@ -346,7 +348,7 @@ fn cpu(record: &RunRecord, max_ppm: u32) -> Option<Reason> {
     reason(ReasonCode::ObjectiveCpu, message, &places, hint)
 }
 
-/// An objective that nothing was measured for is not met.
+/// An objective without any measurement is not met.
 fn not_measured(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let places: Vec<String> = if measured.is_empty() {
         vec!["no measured phase began".to_owned()]
@@ -363,11 +365,11 @@ fn not_measured(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
 
 /// The shortest part of a phase that can be judged.
 const LEAST: Nanos = Nanos::from_secs(5);
-/// The rest of a phase may have this many times the ops expected from the part before it: Poisson arrivals may be
-/// more.
+/// The rest of a phase may have this many times the ops expected from its first part, because Poisson arrivals
+/// vary.
 const MORE_TO_COME: f64 = 1.5;
 
-/// What is known of an op of a stream in the phase that is running.
+/// Results so far of an op of a stream in the running phase.
 #[derive(Debug, Clone, Default)]
 pub struct OpSoFar {
     /// Name of the stream.
@@ -376,13 +378,13 @@ pub struct OpSoFar {
     pub op: String,
     /// Rows of an op that counts rows, else 1.
     pub units_per_op: u64,
-    /// Whether its sessions send the next op when the one before has ended.
+    /// Whether its sessions send the next op when the previous one has ended.
     pub is_closed: bool,
     /// Ended or dropped ops per 100 ms, as latency objectives count them.
     pub ended: Vec<u64>,
-    /// Of these, the ones above each bound, or their rows.
+    /// The ones of these above each bound, or their rows.
     pub over: Vec<Vec<u64>>,
-    /// Ops that were due, by the second of the run.
+    /// Intended ops, by second of the run.
     pub offered: BTreeMap<u64, u64>,
     /// Ops that failed or were dropped.
     pub failed: u64,
@@ -397,14 +399,14 @@ pub struct Hopeless {
     pub objective: Objective,
     /// The stream and op that miss it.
     pub place: [String; 2],
-    /// The part of the ops that missed it so far.
+    /// Fraction of the ops that missed it so far.
     pub missed: f64,
-    /// The part that may.
+    /// Allowed fraction.
     pub allowed: f64,
 }
 
-/// The first objective that can no longer be met in a phase of this length, of which so much is over. About a least
-/// throughput and the CPU nothing is said: what is to come may make up for anything.
+/// The first objective that can no longer be met in a phase of this length, after `elapsed`. Minimum throughput and
+/// CPU use are not checked: the rest of the phase may compensate for anything.
 pub fn hopeless(
     objectives: &[Objective],
     so_far: &[OpSoFar],
@@ -425,7 +427,8 @@ pub fn hopeless(
 }
 
 impl OpSoFar {
-    /// How many times the ops of the part before the rest may have in the same time.
+    /// Maximum number of ops in the rest, as a multiple of those in an equal time of the first
+    /// part.
     fn more_to_come(&self, elapsed: Nanos) -> f64 {
         let fastest = self.offered.values().copied().max().unwrap_or(0);
         if !self.is_closed || fastest == 0 {
@@ -440,7 +443,7 @@ impl OpSoFar {
     }
 }
 
-/// A percentile that can no longer be met: more ops are late than may be of all that the phase will have.
+/// A percentile that can no longer be met: more ops exceed the bound than are allowed in the whole phase.
 fn late(objectives: &[Objective], of: &OpSoFar, whole: f64) -> Option<Hopeless> {
     let bounds = objectives.iter().filter(|bound| bound.bounds_latency());
     let mut stated = latency_objectives(objectives).zip(bounds).enumerate();
@@ -463,8 +466,8 @@ fn late(objectives: &[Objective], of: &OpSoFar, whole: f64) -> Option<Hopeless> 
     })
 }
 
-/// More ops failed than may of all that the phase will have. The whole phase is judged by its count of failures, not by
-/// an estimate, so that nothing but the ops to come is uncertain.
+/// More ops failed than are allowed in the whole phase. The whole phase is judged by its count of failures, not by an
+/// estimate, so only the number of further ops is uncertain.
 fn failed(objectives: &[Objective], of: &OpSoFar, whole: f64) -> Option<Hopeless> {
     objectives.iter().find_map(|objective| {
         let (failed, max_ppm) = match objective {
@@ -497,7 +500,7 @@ mod tests {
         }
     }
 
-    /// A hundred ops a second for so long, of which this part of each second is late.
+    /// A hundred ops per second, of which this many per second exceed the bound.
     fn so_far(seconds: usize, late: impl Fn(usize) -> u64) -> OpSoFar {
         let windows = 0..seconds * 10;
         OpSoFar {
@@ -525,7 +528,7 @@ mod tests {
 
     #[test]
     fn one_bad_second_stops_nothing_and_bad_ones_without_end_stop_soon() {
-        // A second of sixty is 1.7%, but of a phase that may have half as many ops more it is not 1% so far.
+        // One second of sixty is 1.7%. But if the phase may have half as many ops again, it is below 1%.
         let one_bad = |second: usize| if second == 3 { 5 } else { 0 };
         check(&p99(None), &so_far(6, one_bad), 6, false);
         check(&p99(None), &so_far(30, one_bad), 30, false);
@@ -536,10 +539,10 @@ mod tests {
 
     #[test]
     fn what_can_still_be_met_is_not_hopeless_however_bad_it_looks() {
-        // 6.7% late after six seconds of sixty: if nothing more were late, 0.7% would be.
+        // 6.7% are late after six seconds of sixty: if no more ops were late, 0.7% would be.
         let some = |second: usize| if second.is_multiple_of(5) { 2 } else { 0 };
         check(&p99(None), &so_far(6, some), 6, false);
-        // After 55 of 60, nothing that is to come makes up for it.
+        // After 55 seconds of 60, the rest cannot compensate for it.
         check(&p99(None), &so_far(55, some), 55, true);
     }
 
@@ -561,7 +564,8 @@ mod tests {
         check(&Objective::Errors { max_ppm: 10_000 }, &of, 6, true);
     }
 
-    /// Sessions that waited for a target that stood still for so long, an op a second, and then do 1,000 a second.
+    /// Sessions of a target that stalled for `still` seconds, with one op per second, and then ran 1,000 per
+    /// second.
     fn stalled_first(still: u64, seconds: u64) -> OpSoFar {
         let ops = |second| if second < still { 1 } else { 1_000 };
         OpSoFar {
@@ -575,10 +579,11 @@ mod tests {
     #[test]
     fn closed_load_that_stalled_first_may_still_make_up_for_it() {
         let all_bad = |seconds| OpSoFar { is_closed: true, ..so_far(seconds, |_| 10) };
-        // Before half of the phase is over, the rest may have any number of ops.
+        // In the first half of the phase, the rest may have any number of ops.
         check(&p99(None), &all_bad(29), 29, false);
         check(&p99(None), &all_bad(30), 30, true);
-        // A second at full speed shows what the rest may be: 30 failures of 30,000 are 0.1%.
+        // One second at full speed shows how many ops the rest may have: 30 failures of 30,000 are
+        // 0.1%.
         let errors = Objective::Errors { max_ppm: 10_000 };
         check(&errors, &stalled_first(30, 31), 31, false);
         check(&errors, &stalled_first(31, 31), 31, true);

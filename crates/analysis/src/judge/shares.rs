@@ -1,10 +1,10 @@
-//! Shares of the ops that an objective allows: of late ones, and of those that failed. How many there were,
-//! how well that is known, and how near a run is to missing its objectives by them.
+//! Fractions of ops that an objective allows: late ops and failed ops. Their measured values, their
+//! uncertainty, and a run's margin to missing its objectives.
 //!
-//! No text of a judgment is here but the evidence of a percentile.
+//! Must not contain the text of a judgment, except the evidence of a percentile.
 //!
-//! The bound of failed work where no objective states one: at most one op in a hundred of those that a stream sent may
-//! fail, and at most one row in a hundred.
+//! The bound on failed ops if no objective states one: at most 1% of the ops that a stream sent may fail, and at most
+//! 1% of the rows.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,14 +24,14 @@ use super::measured::MeasuredStream;
 use super::{failure_hint, reason};
 use crate::exceedance::{Exceedance, exceedance};
 
-/// Ops beyond a percentile that a pass or fail needs in expectation: 1,000 ops for p99.
+/// Expected number of ops beyond a percentile that a verdict needs: 1,000 ops for p99.
 pub const OPS_BEYOND_PERCENTILE: u64 = 10;
-/// Standard deviations by which a Poisson count may fall short.
+/// Allowed shortfall of a Poisson count, in standard deviations.
 const DEVIATIONS: f64 = 5.0;
-/// Open load is sustained when this share of what was offered is acknowledged in the same time.
+/// Open load is sustained if this fraction of the offered ops is acknowledged in the same time.
 pub const SUSTAINED_SHARE: f64 = 0.99;
 
-/// What one latency objective came to, for one op in one phase.
+/// The result of one latency objective, for one op in one phase.
 pub(crate) struct LatencyVerdict {
     /// Position of its objective among those about latency.
     pub(super) objective: usize,
@@ -41,22 +41,22 @@ pub(crate) struct LatencyVerdict {
     pub(crate) shown: Shown,
     /// What was measured, for all but [`Shown::TooFew`].
     pub(super) evidence: String,
-    /// How long the phase took, nanoseconds; 0 where the objective is about no op of it.
+    /// Length of the phase, nanoseconds; 0 if the objective applies to no op of it.
     pub(super) phase_ns: u64,
 }
 
-/// What the ops show of a share that is allowed.
+/// What the ops show about an allowed fraction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Shown {
-    /// With 95% confidence not above it.
+    /// With 95% confidence it is not exceeded.
     Met,
-    /// With 95% confidence above it.
+    /// With 95% confidence it is exceeded.
     Missed,
     /// More of the measured ops than allowed, but not with confidence.
     Above,
     /// Not more of the measured ops than allowed, but not with confidence.
     Unproven,
-    /// Neither can be said.
+    /// Too few ops for either.
     TooFew { samples: u64, needed: u64 },
 }
 
@@ -138,22 +138,22 @@ fn latency_shown(
     }
 }
 
-/// Ops of which ten are expected to be among those that are allowed.
+/// Number of ops of which ten are expected to be beyond the percentile.
 const fn ops_needed(allowed_ppm: u64) -> u64 {
     OPS_BEYOND_PERCENTILE * 1_000_000 / allowed_ppm
 }
 
-/// Ops to plan for, so that a percentile can be judged of which this part may be beyond, in millionths.
+/// Ops to plan for judging a percentile beyond which this many millionths may lie.
 pub fn ops_to_judge(allowed_ppm: u64) -> f64 {
     ops_to_plan(to_f64(ops_needed(allowed_ppm)))
 }
 
-/// Ops to plan for, so that chance leaves hardly fewer than these.
+/// Ops to plan for, so that a Poisson count is hardly ever below this number.
 pub(crate) fn ops_to_plan(least: f64) -> f64 {
     least + DEVIATIONS * least.sqrt()
 }
 
-/// The share of ops, or of rows, above the bound of a latency objective; absent without ops.
+/// The fraction of ops, or of rows, above the bound of a latency objective; absent without ops.
 fn exceeded(
     result: &ResultRecord,
     rows_per_op: u64,
@@ -162,14 +162,14 @@ fn exceeded(
 ) -> Option<Exceedance> {
     let windows = &result.windows;
     let over = windows.over.get(index)?;
-    // Of a row latency objective windows count rows.
+    // For a row latency objective, windows count rows.
     let scale = if of_rows { rows_per_op } else { 1 };
     let ended: Vec<u64> = windows.ended.iter().map(|n| n.saturating_mul(scale)).collect();
     (ended.iter().sum::<u64>() > 0).then(|| exceedance(&ended, over))
 }
 
-/// All objectives that allow a share of the ops to fail, or to be rejected, for every op; by the code of
-/// the reason where one is missed.
+/// All objectives that allow a fraction of the ops to fail or to be rejected, for every op, with the
+/// code of the reason if one is missed.
 pub(crate) fn failure_verdicts(
     objectives: &[Objective],
     measured: &[MeasuredStream<'_>],
@@ -191,20 +191,20 @@ pub(crate) fn failure_verdicts(
 /// The failures that count against an objective.
 struct Failures {
     ops: u64,
-    /// Millionths of the ops that are allowed.
+    /// Allowed millionths of the ops.
     max_ppm: u32,
     code: ReasonCode,
 }
 
 impl Failures {
-    /// The share of the ops that may fail so.
+    /// Allowed fraction of such ops.
     fn allowed(&self) -> f64 {
         ratio(u64::from(self.max_ppm), 1_000_000)
     }
 
-    /// The share of the ops that failed so, where its margin is known: in open load, with as many ops as a
-    /// percentile of that share needs. Windows count all ops that failed as a whole, so that there must be no others; a
-    /// merged record may have no such windows.
+    /// The fraction of ops that failed this way, if its margin is known: in open load, with as many ops as a percentile
+    /// of that fraction needs. Windows count all ops that failed completely, so there must be no other failures; a
+    /// merged record may lack such windows.
     fn margin_in(&self, result: &ResultRecord) -> Option<Exceedance> {
         let windows = &result.windows;
         let offered: u64 = windows.offered.iter().sum();
@@ -221,7 +221,7 @@ impl Failures {
     }
 }
 
-/// Of each objective of failures those that count against it.
+/// The failures that count against each objective.
 fn failures(objectives: &[Objective], result: &ResultRecord) -> impl Iterator<Item = Failures> {
     let of = |ops, max_ppm, code| Failures { ops, max_ppm, code };
     let (failed, rejected) = (failed_ops(result), rejected_ops(result));
@@ -234,34 +234,35 @@ fn failures(objectives: &[Objective], result: &ResultRecord) -> impl Iterator<It
     })
 }
 
-/// Ops that failed, as a whole or in part, or were dropped.
+/// Ops that failed, completely or in part, or were dropped.
 pub(crate) fn failed_ops(result: &ResultRecord) -> u64 {
     result.errors.values().sum::<u64>() + result.dropped
 }
 
-/// Ops that were rejected for lack of capacity, as a whole or in part.
+/// Ops that were rejected for lack of capacity, completely or in part.
 pub(crate) fn rejected_ops(result: &ResultRecord) -> u64 {
     let class = ErrorClass::Rejected.name();
     result.errors.get(class).copied().unwrap_or(0)
 }
 
-/// All ops of which a share may fail.
+/// All ops, of which a fraction may fail.
 pub(crate) fn offered(result: &ResultRecord) -> u64 {
     result.offered.max(result.sent)
 }
 
-/// Whether a part is more of the whole than allowed. Exact: no rounding may turn a pass into a miss.
+/// Whether a part is a larger fraction of the whole than allowed. Exact: rounding cannot turn a pass
+/// into a miss.
 pub(super) fn is_above(part: u64, whole: u64, max_ppm: u32) -> bool {
     u128::from(part) * 1_000_000 > u128::from(whole) * u128::from(max_ppm)
 }
 
-/// How near a run is to missing its objectives by a share of its ops.
+/// A run's margin to missing its objectives by a fraction of its ops.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ObjectiveMargin {
-    /// ln(share of late or failed ops, with 95% confidence ÷ share allowed); above 0 the objective is
-    /// not shown to be met.
+    /// ln(fraction of late or failed ops, with 95% confidence ÷ allowed fraction); above 0 the
+    /// objective is not shown to be met.
     pub bound: f64,
-    /// Share of late or failed ops ÷ share allowed, as it was measured.
+    /// Measured fraction of late or failed ops ÷ allowed fraction.
     pub share: f64,
 }
 
@@ -271,7 +272,7 @@ impl ObjectiveMargin {
     }
 }
 
-/// The nearest of all objectives that allow a share of the ops; absent without one.
+/// The smallest margin among objectives that allow a fraction of the ops; absent without one.
 pub fn nearest_margin(
     objectives: &[Objective],
     measured: &[MeasuredStream<'_>],
@@ -286,7 +287,7 @@ pub fn nearest_margin(
             }
             for failures in failures(objectives, result) {
                 let bound = failures.margin_in(result);
-                // A rate of which more fail is not sustained, whatever is allowed.
+                // A rate at which more ops fail is not sustained, whatever the objective allows.
                 let allowed = failures.allowed().min(1.0 - SUSTAINED_SHARE);
                 margins.extend(bound.map(|bound| ObjectiveMargin::of(&bound, allowed)));
             }
@@ -301,30 +302,30 @@ pub(super) struct LatencyObjective<'a> {
     /// Quantile in millionths.
     pub(super) ppm: u32,
     pub(super) max: Nanos,
-    /// Whether rows are meant, and not ops.
+    /// Whether it counts rows instead of ops.
     pub(super) of_rows: bool,
-    /// The op or stream that it is about; absent: each op.
+    /// The op or stream that it applies to; each op if absent.
     op: Option<&'a str>,
 }
 
 impl LatencyObjective<'_> {
-    /// Whether it is about this op of this stream.
+    /// Whether it applies to this op of this stream.
     pub(super) fn is_about(self, stream: &str, op: &str) -> bool {
         self.op.is_none_or(|named| named == op || named == stream)
     }
 
-    /// Whether it is about this op, and can be measured of it.
+    /// Whether it applies to this op, and the op has this figure.
     fn applies_to(self, result: &ResultRecord) -> bool {
         let has_latency = !self.of_rows || result.row_latency_ns.is_some();
         has_latency && self.is_about(&result.stream, &result.op)
     }
 
-    /// Millionths of the ops that the percentile leaves beyond it.
+    /// Millionths of the ops beyond the percentile.
     fn beyond_ppm(self) -> u64 {
         u64::from(1_000_000_u32.saturating_sub(self.ppm)).max(1)
     }
 
-    /// The share of the ops that may be late.
+    /// Allowed fraction of late ops.
     pub(super) fn allowed(self) -> f64 {
         ratio(self.beyond_ppm(), 1_000_000)
     }
@@ -372,7 +373,7 @@ fn latency_evidence(
 /// A percentile of a summary: its name, and millionths.
 type Percentile = (&'static str, u32, fn(&LatencySummary) -> Option<u64>);
 
-/// Those that a summary holds.
+/// The percentiles in a summary.
 pub(super) const PERCENTILES: [Percentile; 6] = [
     ("p50", 500_000, |summary| summary.p50),
     ("p90", 900_000, |summary| summary.p90),
@@ -382,31 +383,32 @@ pub(super) const PERCENTILES: [Percentile; 6] = [
     ("p9999", 999_900, |summary| summary.p9999),
 ];
 
-/// The percentile and whether it is a lower bound, of those that a summary holds.
+/// The percentile as far as a summary has it, and whether it is a lower bound.
 fn percentile_of(summary: &LatencySummary, ppm: u32) -> Option<(u64, bool)> {
     let (name, _, of) = PERCENTILES.into_iter().find(|(_, of, _)| *of == ppm)?;
     let is_bound = summary.at_least.iter().any(|other| other == name);
     Some((of(summary)?, is_bound))
 }
 
-/// Millionths of the ops, or of the rows, of a stream that may fail: 1%. More is no accident of a healthy target, and
-/// its p99 is not finite.
+/// Allowed millionths of failed ops, or rows, of a stream: 1%. A healthy target does not fail more by accident, and
+/// with more the p99 is not finite.
 const MAX_PPM: u32 = 10_000;
-/// The part of all failures that a host has which is named as theirs: a few of another kind elsewhere hide nothing.
+/// A host is named if it has at least this fraction of all failures, so a few other failures elsewhere do not hide
+/// it.
 const OF_ONE_HOST: f64 = 0.9;
 
-/// What failed of one op, over all measured phases.
+/// The failures of one op, over all measured phases.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailedWork {
     /// `insert`, or with its stream `writes insert`.
     place: String,
     failed: u64,
     sent: u64,
-    /// Whether rows are counted, of ops that were acknowledged in part, and not ops.
+    /// Whether rows are counted instead of ops, because ops were acknowledged in part.
     of_rows: bool,
-    /// The most frequent class of its errors; absent where rows were refused without one.
+    /// The most frequent class of its errors; absent if rows were rejected without an error.
     class: Option<String>,
-    /// The address of the host that has the failures of this run, if one of several has.
+    /// The address of the host with nearly all failures, if there are several hosts.
     host: Option<String>,
 }
 
@@ -428,7 +430,7 @@ impl fmt::Display for FailedWork {
     }
 }
 
-/// What failed of the streams of which more failed than may, most first; nothing where an objective bounds it.
+/// The failures of streams with more failures than allowed, most first; empty if an objective bounds failures.
 pub fn failed_work(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<FailedWork> {
     let objectives = &record.plan.definition.objectives;
     let bounds_errors = |of: &Objective| matches!(of, Objective::Errors { .. });
@@ -453,7 +455,7 @@ pub fn failed_work(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<F
     found
 }
 
-/// Why a run without a bound for errors missed: more failed than may without one.
+/// Why a run without a stated bound on errors missed its objective: the default bound was exceeded.
 pub(super) fn reason_of(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let limit = percent_asked(MAX_PPM);
     let places = failed_work(record, measured);
@@ -465,7 +467,7 @@ pub(super) fn reason_of(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> 
     reason(ReasonCode::ObjectiveErrors, message, &places, &hint)
 }
 
-/// Whether nothing is asked for but that everything may fail: no objective is stated then.
+/// Whether the only objective is that everything may fail, which counts as none.
 pub(super) fn may_all_fail(objectives: &[Objective]) -> bool {
     matches!(objectives, [Objective::Errors { max_ppm: 1_000_000.. }])
 }
@@ -477,7 +479,7 @@ struct OpSums {
     failed: u64,
     rows: RowCounts,
     by_class: BTreeMap<String, u64>,
-    /// Rejections have a bound of their own, and rows that were not acknowledged may be theirs.
+    /// Rejections have their own bound, and may explain rows that were not acknowledged.
     rows_are_bounded: bool,
 }
 
@@ -499,7 +501,7 @@ impl OpSums {
         }
     }
 
-    /// Rows that were not acknowledged, of those that were sent.
+    /// Rows that were sent and not acknowledged.
     fn rows(&self) -> [u64; 2] {
         if self.rows_are_bounded {
             return [0, self.rows.sent];
@@ -525,7 +527,7 @@ fn by_stream<'a>(
     streams
 }
 
-/// The ops of a stream that failed beyond the bound, if all of them together did.
+/// The ops of a stream whose failures exceed the bound, if those of all its ops together do.
 fn beyond_bound(
     ops: &BTreeMap<String, OpSums>,
     of: impl Fn(&OpSums) -> [u64; 2],
@@ -553,7 +555,7 @@ fn beyond_bound(
         .collect()
 }
 
-/// The address of the one of several hosts at which ops failed.
+/// The address of the host at which ops failed, if it is one of several.
 fn host_of_failures(record: &RunRecord) -> Option<String> {
     let hosts = &record.target.hosts;
     let all: u64 = hosts.iter().map(|host| host.failed).sum();

@@ -1,5 +1,5 @@
-//! How often the intervals of a throughput and of its drift hold, on processes whose mean and drift
-//! are known. For tests and for the table of `docs/concepts/accuracy.md`; not in the program.
+//! Coverage of the intervals of a throughput and of its drift, on processes with known mean and
+//! drift. For tests and for the table in `docs/concepts/accuracy.md`; not part of the program.
 
 use std::ops::Range;
 
@@ -23,17 +23,17 @@ pub const STALLS: [[f64; 2]; 9] = [
     [2.0, 2.0],
     [2.0, 6.0],
 ];
-/// The same of those whose times are lognormal.
+/// The same for stalls and gaps with lognormal times.
 pub const UNEVEN_STALLS: [[f64; 2]; 3] = [[0.5, 2.0], [1.0, 3.0], [2.0, 6.0]];
-/// Windows of a minute.
+/// Number of windows in a minute.
 const MINUTE: usize = 600;
 
-/// Counts per window, by chance.
+/// Generates the counts per window.
 type Draw = Box<dyn Fn(&mut Noise) -> Vec<u64>>;
 
-/// Series whose mean and drift are known.
+/// A process whose mean and drift are known.
 pub struct Process {
-    /// What it is.
+    /// Its description.
     pub name: String,
     /// The true mean per window.
     pub mean: f64,
@@ -42,7 +42,7 @@ pub struct Process {
     draw: Draw,
 }
 
-/// Of series of one process.
+/// Results for the series of one process.
 #[derive(Debug)]
 pub struct Level {
     /// Percent of the series that have an interval of the mean.
@@ -55,9 +55,9 @@ pub struct Level {
     pub tested: f64,
     /// Percent of those whose interval misses the true drift.
     pub drift_misses: f64,
-    /// Percent of all series that are called steady.
+    /// Percent of all series judged as steady.
     pub steady: f64,
-    /// Percent of all series that are called not steady.
+    /// Percent of all series judged as not steady.
     pub not_steady: f64,
 }
 
@@ -67,7 +67,8 @@ impl Process {
         Self { name, mean, drift: 0.0, draw: Box::new(draw) }
     }
 
-    /// A target that stands still, for exponential times with these means in seconds, for a minute.
+    /// A target that stalls repeatedly for a minute; stalls and gaps are exponential with these
+    /// means, seconds.
     pub fn stalling(stall: f64, gap: f64) -> Self {
         let mean = 100.0 * gap / (gap + stall);
         let name = format!("stalls of {stall} s after {gap} s");
@@ -81,7 +82,7 @@ impl Process {
         Self::new(name, mean, move |noise| noise.lognormal_stalls(stall, gap, MINUTE))
     }
 
-    /// Counts each of which resembles the one before.
+    /// Counts that are correlated with their predecessors.
     pub fn autoregression(phi: f64, windows: usize) -> Self {
         let name = format!("each like the one before, φ = {phi}, {} s", windows / 10);
         Self::new(name, 1_000.0, move |noise| {
@@ -105,7 +106,7 @@ impl Process {
         })
     }
 
-    /// The same beside a straight line that changes it by this percentage.
+    /// The same plus a linear drift of this percentage.
     #[must_use]
     pub fn drifting(self, percent: f64) -> Self {
         let draw = self.draw;
@@ -127,7 +128,7 @@ impl Process {
         }
     }
 
-    /// Draws series by seed and holds their intervals against the truth.
+    /// Generates series from seeds, and compares their intervals with the true values.
     pub fn level(&self, seeds: Range<u64>) -> Level {
         let all = to_f64(seeds.end - seeds.start);
         let [mut known, mut misses, mut too_low] = [0.0; 3];
@@ -166,7 +167,7 @@ impl Process {
     }
 }
 
-/// Those of the table: runs of a minute.
+/// The processes of the table: runs of a minute.
 pub fn documented() -> Vec<Process> {
     let mut all = vec![
         Process::poisson(5.0, MINUTE),

@@ -1,18 +1,20 @@
 //! The search for the best setting: from the measured configurations to the next one, or to the end.
 //!
-//! A pure function of the tuning's record; a caller measures the configuration and asks again. Nothing here runs
-//! anything, or keeps state: each call replays the course from its begin, with what was measured so far, up to the
-//! first configuration that is missing.
+//! A pure function of the tuning's record; a caller measures the configuration and calls again. Keeps no state:
+//! each call replays the search from its start with the measurements so far, up to the first missing
+//! configuration. Must not run anything.
 //!
-//! 1. *Sample*: of a large grid some configurations, drawn by the seed; the best half of them is measured
-//!    again, then the best half of these … (successive halving: Z. Karnin, T. Koren & O. Somekh,
-//!    "Almost optimal exploration in multi-armed bandits", ICML 2013). While no configuration of the sample is
-//!    valid, another one is drawn. A small grid is its own sample, and the last two of it are left to the
-//!    confirming round.
-//! 2. *Lines*: from the best of the sample along one axis after the other, all other values kept, with
-//!    halving on each line; again along the axes, near the best, until nothing better is found.
-//! 3. *Confirming round*: winner and runner-up in turn, in random order. Only this round says which one is better:
-//!    figures by which a configuration was chosen flatter it. Of two that are tied the smaller one is the best.
+//! 1. *Sample*: some configurations of a large grid, sampled by the seed; the best half of them is measured
+//!    again, then the best half of these … (successive halving: Z. Karnin, T. Koren & O. Somekh, "Almost
+//!    optimal exploration in multi-armed bandits", ICML 2013). While no configuration of the sample is valid,
+//!    another sample is taken. A small grid is sampled completely, and its last two configurations are left
+//!    to the confirming round.
+//! 2. *Lines*: from the best of the sample along each axis in turn, with all other values unchanged
+//!    and halving on each line; then again along the axes, near the best, until nothing better is
+//!    found.
+//! 3. *Confirming round*: winner and runner-up alternate, in random order. Only this round decides which one is
+//!    better: the figures by which a configuration was selected are biased in its favor. If two are tied, the
+//!    smaller one is the best.
 
 mod state;
 
@@ -35,7 +37,7 @@ use crate::whole::{self, Whole};
 
 pub use state::{TuneStep, is_small, probes_left_out, probes_most};
 
-/// What to do after the configurations that were measured.
+/// The next step after the measured configurations.
 pub fn next(tune: &TuneRecord) -> TuneStep {
     if let Some(why) = stopped(tune) {
         return TuneStep::End(end_early(tune, why));
@@ -46,12 +48,12 @@ pub fn next(tune: &TuneRecord) -> TuneStep {
     }
 }
 
-/// The end of a tuning that is not to go on, with what is known all the same.
+/// The end of a tuning that must not continue, with its results so far.
 pub fn end_early(tune: &TuneRecord, why: NoBestReason) -> TuneOutcome {
     no_best(why, TuneState::new(tune).best_so_far())
 }
 
-/// What ends a tuning whatever it knows.
+/// Conditions that end a tuning regardless of its results.
 fn stopped(tune: &TuneRecord) -> Option<NoBestReason> {
     let mut last = tune.trials.iter().rev().map(|trial| trial.verdict);
     match (last.next()?, last.next()) {
@@ -76,7 +78,7 @@ pub fn conclude(last: RunRecord, tune: TuneRecord, id: String) -> ExperimentReco
         None => Judgment { value: Measurement::Valid, reasons: Vec::new() },
         Some(why) => unknown(why, &tune),
     };
-    // That of the last configuration says nothing of the others.
+    // The objective of the last configuration does not apply to the others.
     whole.judgments.objective = Judgment { value: ObjectiveValue::NoneSet, reasons: Vec::new() };
     let kind = match why {
         Some(NoBestReason::Interrupted) if tune.outcome.is_some() => {
@@ -116,22 +118,22 @@ fn unknown(why: NoBestReason, tune: &TuneRecord) -> Judgment<Measurement> {
     whole::unknown(code, message, &figures, Some(hint))
 }
 
-/// Reasons for an invalid measurement that are the load generator's doing.
+/// Reasons for an invalid measurement that are the load generator's fault.
 const OUR_OWN: [ReasonCode; 3] =
     [ReasonCode::ClientSaturated, ReasonCode::ClientLag, ReasonCode::RateNotOffered];
 
-/// What a tuning takes from a run.
+/// The figures that a tuning takes from a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Measured {
-    /// What it is good for.
+    /// Whether and how it counts.
     pub verdict: TrialVerdict,
-    /// Codes of the reasons where it does not count.
+    /// Codes of the reasons why it does not count.
     pub reasons: Vec<ReasonCode>,
     /// Units of the first stream acknowledged per second.
     pub throughput_per_s: f64,
-    /// What configurations are compared by.
+    /// The figure by which configurations are compared.
     pub figure: Option<f64>,
-    /// What its run showed besides; absent where there was none.
+    /// Its run's other figures; absent if there was no run.
     pub showed: Option<Showed>,
 }
 
@@ -154,7 +156,7 @@ pub fn measured(by: TuneFigure, record: &RunRecord) -> Measured {
     }
 }
 
-/// What a run shows of a stream, its target and its load generator besides the throughput.
+/// The figures of a stream, its target, and its load generator other than the throughput.
 pub fn showed(record: &RunRecord, stream: Option<&MeasuredStream<'_>>) -> Showed {
     let clients = record.clients.iter().map(|client| client.cpu_fraction);
     let cpus = busy_cpus(record).into_iter().map(|(_, busy)| busy);
@@ -167,7 +169,7 @@ pub fn showed(record: &RunRecord, stream: Option<&MeasuredStream<'_>>) -> Showed
     }
 }
 
-/// Whether the measurement is invalid by the load generator's doing.
+/// Whether the measurement is invalid because of the load generator.
 pub(crate) fn is_client_limited(judged: &Judgments) -> bool {
     let codes = judged.measurement.codes();
     judged.measurement.value == Measurement::Invalid
@@ -197,8 +199,9 @@ fn verdict(record: &RunRecord, has_figure: bool) -> (TrialVerdict, Vec<ReasonCod
     }
 }
 
-/// CPU seconds of the target per row written: of an embedded database its own threads, else the busy
-/// share of its CPUs over the measured time, where it tells that and how many cores its nodes have.
+/// CPU seconds of the target per row written: of the threads of an embedded database; otherwise from
+/// the busy fraction of the target's CPUs over the measured time, if it reports that and the number
+/// of cores of its nodes.
 pub fn server_cpu_per_row(record: &RunRecord) -> Option<f64> {
     let rows: u64 = record.results.iter().map(|r| r.rows.acknowledged).sum();
     let rows = highwater_model::display::ratio(rows, 1);

@@ -1,4 +1,4 @@
-//! The state of a tuning, replayed with what was measured: which configuration is missing next.
+//! The state of a tuning, replayed from its measurements up to the next missing configuration.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -13,34 +13,35 @@ use highwater_workload::random::mix;
 
 use crate::throughput::student_quantile;
 
-/// The largest grid, in configurations, that is measured whole.
+/// Maximum number of configurations of a grid that is measured completely.
 const SMALL: usize = 12;
-/// Of a larger one this part is the sample.
+/// Fraction of a larger grid that is sampled.
 const SAMPLE: usize = 16;
-/// Times around the axes at most; from the second one on only so near the best.
+/// Maximum number of passes along all axes; from the second pass on, only this near the best.
 const ROUNDS: u64 = 4;
 const NEAR: usize = 1;
 
-/// Configurations of the confirming round; a small grid is halved down to them.
+/// Number of configurations in the confirming round; a small grid is halved down to it.
 const PAIR: usize = 2;
 
-/// Begin of axes that are settings of new tables.
+/// Prefix of axes that are settings of new tables.
 const TABLE_SETTING: &str = "with.";
 
-/// Two that the confirming round cannot tell apart, and that are no further apart than this part, are tied: nobody
-/// would pay for the difference. Further apart, the faster one is named, however uncertain its lead is.
+/// Two configurations are tied if the confirming round cannot distinguish them and they differ by at most this
+/// fraction, which is too little to matter. With a larger difference the faster one is named, however uncertain
+/// its lead is.
 const TIE: f64 = 0.01;
 
 /// Position of the value on each axis.
 type Configuration = Vec<usize>;
 
-/// The next step where a measurement is missing.
+/// The next step if a measurement is missing.
 type Missing<T> = Result<T, TuneStep>;
 
-/// What a search of these axes measures at most, the confirming round included: of a small grid each
-/// configuration, and the better half of them again and again; of a large one a third of its configurations; of one between
-/// them as many as its sample and one time along its axes take. While none is valid, a larger sample comes on top
-/// ([`probes_left_out`]).
+/// Maximum number of measurements of a search over these axes, including the confirming round: for a small grid each
+/// configuration, and the better half of them repeatedly; for a large one a third of its configurations; for one in
+/// between, its sample and one pass along its axes. Larger samples, taken while no configuration is valid, are not
+/// included ([`probes_left_out`]).
 pub fn probes_most(axes: &[TuneAxis], confirmations: u32) -> u32 {
     let configurations: usize = axes.iter().map(|axis| axis.values.len()).product();
     let round = 2 * usize::try_from(confirmations).unwrap_or(usize::MAX);
@@ -59,8 +60,7 @@ fn sample(configurations: usize) -> usize {
     (configurations / SAMPLE).max(2)
 }
 
-/// Measurements that do not count towards [`probes_most`]: those of the samples after the first, as long as none was
-/// valid.
+/// Measurements that do not count towards [`probes_most`]: samples after the first one, taken while none was valid.
 pub fn probes_left_out(tune: &TuneRecord) -> u32 {
     let is_invalid = |trial: &&TrialRecord| trial.verdict != TrialVerdict::Counts;
     let invalid = tune.trials.iter().take_while(is_invalid).count();
@@ -82,11 +82,11 @@ pub fn is_small(axes: &[TuneAxis]) -> bool {
 
 pub(super) struct TuneState<'a> {
     tune: &'a TuneRecord,
-    /// ln of the figure, its sign turned where less is better; absent where it does not count.
+    /// ln of the figure, negated if less is better; absent if it does not count.
     searched: BTreeMap<Configuration, Vec<Option<f64>>>,
     confirmed: BTreeMap<Configuration, Vec<Option<f64>>>,
-    /// How many of those of the search the replay has come to. What comes later must not change what
-    /// was decided before.
+    /// Number of the search's measurements that the replay has reached. Later ones must not change
+    /// earlier decisions.
     seen: BTreeMap<Configuration, usize>,
 }
 
@@ -107,7 +107,7 @@ impl<'a> TuneState<'a> {
         Self { tune, searched, confirmed, seen: BTreeMap::new() }
     }
 
-    /// To the end, or to the first configuration that is missing.
+    /// Replays to the end, or to the first missing configuration.
     pub(super) fn run(&mut self) -> Missing<TuneOutcome> {
         let cut_short = match self.search() {
             Ok(()) => false,
@@ -127,12 +127,12 @@ impl<'a> TuneState<'a> {
         }
     }
 
-    /// The best of all that was measured.
+    /// The best of all measured configurations.
     pub(super) fn best_so_far(&self) -> Option<Configuration> {
         self.ranked().into_iter().next()
     }
 
-    /// Measurements that the confirming round still takes.
+    /// Number of measurements that the confirming round still needs.
     fn round(&self) -> u32 {
         let made: usize = self.confirmed.values().map(Vec::len).sum();
         let made = u32::try_from(made).unwrap_or(u32::MAX);
@@ -162,13 +162,13 @@ impl<'a> TuneState<'a> {
         configurations.into_iter().map(|(at, _)| at.clone()).collect()
     }
 
-    /// Mean of all that the search measured of a configuration; absent where some of it does not count, or there
+    /// Mean of all the search's measurements of a configuration; absent if one of them does not count, or there
     /// is none.
     fn score(&self, at: &Configuration) -> Option<f64> {
         mean_score(self.searched.get(at)?)
     }
 
-    /// The same of what the replay has come to.
+    /// The same for the measurements that the replay has reached.
     fn score_so_far(&self, at: &Configuration) -> Option<f64> {
         let seen = *self.seen.get(at)?;
         mean_score(self.searched.get(at)?.get(..seen)?)
@@ -176,7 +176,7 @@ impl<'a> TuneState<'a> {
 
     fn search(&mut self) -> Missing<()> {
         if is_small(&self.tune.axes) {
-            // Which of the last two is better says the confirming round.
+            // The confirming round decides which of the last two is better.
             return self.halved(0, self.grid(), PAIR).map(|_| ());
         }
         let Some(mut best) = self.best_of_samples()? else {
@@ -196,8 +196,8 @@ impl<'a> TuneState<'a> {
         Ok(())
     }
 
-    /// The best of the first sample that has a valid configuration. Absent where the whole grid has none, and where
-    /// the first sample shows that the figure is not measured on this target.
+    /// The best of the first sample with a valid configuration. Absent if the whole grid has none, or if the first
+    /// sample shows that this target does not provide the figure.
     fn best_of_samples(&mut self) -> Missing<Option<Configuration>> {
         let grid = shuffled(self.tune.policy.seed, 0, self.grid());
         for part in grid.chunks(sample(grid.len())) {
@@ -209,7 +209,7 @@ impl<'a> TuneState<'a> {
         Ok(None)
     }
 
-    /// Whether runs of a configuration were judged as they should be, and did not have the figure.
+    /// Whether the runs of a configuration were valid, but did not have the figure.
     fn lacks_figure(&self, at: &Configuration) -> bool {
         let of_it = |trial: &&TrialRecord| trial.at == *at;
         let lacks = |trial: &TrialRecord| {
@@ -250,8 +250,8 @@ impl<'a> TuneState<'a> {
             .collect()
     }
 
-    /// The best of these by successive halving: each is measured once, the better half of them again,
-    /// and so on until this number is left. Absent where none counts.
+    /// The best of these by successive halving: each is measured once, the better half again, and so
+    /// on until this number is left. Absent if none counts.
     fn halved(
         &mut self,
         stage: u64,
@@ -264,7 +264,7 @@ impl<'a> TuneState<'a> {
             for at in shuffled(self.tune.policy.seed, order, left.clone()) {
                 self.has(&at, times)?;
             }
-            // What did not count is not measured again.
+            // A configuration that did not count is not measured again.
             left.retain(|at| self.score_so_far(at).is_some());
             left.sort_by(|a, b| {
                 let (a, b) = (self.score_so_far(a), self.score_so_far(b));
@@ -280,7 +280,7 @@ impl<'a> TuneState<'a> {
         Ok(left.into_iter().next())
     }
 
-    /// Whether a configuration was measured so often by then.
+    /// Whether the replay has reached this number of measurements of a configuration.
     fn has(&mut self, at: &Configuration, times: usize) -> Missing<()> {
         let measured = self.searched.get(at).map_or(0, Vec::len);
         let seen = self.seen.entry(at.clone()).or_default();
@@ -291,7 +291,7 @@ impl<'a> TuneState<'a> {
         Ok(())
     }
 
-    /// Winner and runner-up in turn, which first by chance.
+    /// Winner and runner-up alternate; which one comes first is random.
     fn confirm(
         &self,
         winner: &Configuration,
@@ -326,8 +326,7 @@ impl<'a> TuneState<'a> {
             (None, Some(_)) => return self.best(runner_up, None, cut_short),
             (Some(x), Some(y)) => (x, y),
         };
-        // Whichever the round measured to be ahead is the winner; of two that are tied the smaller one, which costs
-        // less.
+        // The faster one in this round wins; if both are tied, the smaller one does, because it costs less.
         let is_tied = is_tied(&a, &b);
         let winner_is_best = if is_tied && self.is_smaller(winner, runner_up) {
             true
@@ -343,8 +342,8 @@ impl<'a> TuneState<'a> {
         }
     }
 
-    /// Whether no value of a configuration is greater than the other's, and one is smaller. Of values that are no
-    /// numbers, and of settings of tables, nobody knows which one costs less.
+    /// Whether no value of a configuration is greater than the other's, and one is smaller. For values that are
+    /// not numbers, and for settings of tables, it is unknown which one costs less.
     fn is_smaller(&self, one: &Configuration, other: &Configuration) -> bool {
         let number = |axis: &TuneAxis, at: &usize| {
             let is_setting = axis.name.starts_with(TABLE_SETTING);
@@ -359,8 +358,7 @@ impl<'a> TuneState<'a> {
         ordered.is_some_and(|ordered| ordered.contains(&Ordering::Less))
     }
 
-    /// What the confirming round measured of a configuration, greater is better; empty where some of it does not
-    /// count.
+    /// The confirming round's scores of a configuration, greater is better; empty if one of them does not count.
     fn confirmations(&self, at: &Configuration) -> Vec<f64> {
         let scores = self.confirmed.get(at).map_or(&[][..], Vec::as_slice);
         let scores: Option<Vec<f64>> =
@@ -395,7 +393,7 @@ impl<'a> TuneState<'a> {
         })
     }
 
-    /// A score as the figure that it was made of.
+    /// The figure that a score was computed from.
     fn figure(&self, score: f64) -> f64 {
         if self.tune.by.is_gain() { score } else { 1.0 / score }
     }
@@ -406,14 +404,15 @@ pub(super) fn no_best(why: NoBestReason, best_so_far: Option<Configuration>) -> 
     TuneOutcome::NoBest(NoBest { why, best_so_far })
 }
 
-/// Whether the confirming round cannot tell two apart, and measured about the same of both.
+/// Whether the confirming round cannot distinguish two configurations, and measured about the same
+/// for both.
 fn is_tied(a: &[f64], b: &[f64]) -> bool {
     let apart = mean(a).zip(mean(b)).map(|(x, y)| (x / y).ln().abs());
     let includes_zero = gain95(a, b).is_some_and(|[low, high]| low <= 0.0 && 0.0 <= high);
     includes_zero && apart.is_some_and(|apart| apart <= TIE)
 }
 
-/// Absent without scores, and where one is.
+/// Absent without scores, and if one of them is absent.
 fn mean_score(scores: &[Option<f64>]) -> Option<f64> {
     let counting: Option<Vec<f64>> = scores.iter().copied().collect();
     let counting = counting.filter(|scores| !scores.is_empty())?;
@@ -446,8 +445,8 @@ pub(super) fn shuffled(
     configurations
 }
 
-/// The gain of `a` over `b` as a share, with 95% confidence: Welch's interval of the difference of the
-/// mean logarithms (B. L. Welch, Biometrika 34, 1947). Absent below two values each.
+/// The gain of `a` over `b` as a fraction, with 95% confidence: Welch's interval of the difference of
+/// the mean logarithms (B. L. Welch, Biometrika 34, 1947). Absent with fewer than two values each.
 pub(super) fn gain95(a: &[f64], b: &[f64]) -> Option<[f64; 2]> {
     let (mean_a, variance_a, n_a) = moments(a)?;
     let (mean_b, variance_b, n_b) = moments(b)?;
@@ -463,7 +462,7 @@ pub(super) fn gain95(a: &[f64], b: &[f64]) -> Option<[f64; 2]> {
     Some([(difference - half).exp_m1(), (difference + half).exp_m1()])
 }
 
-/// Mean and variance of the logarithms, and how many there are.
+/// Mean and variance of the logarithms, and their number.
 fn moments(values: &[f64]) -> Option<(f64, f64, f64)> {
     let n = len_to_f64(values.len());
     if values.len() < 2 {
@@ -481,9 +480,9 @@ pub enum TuneStep {
     Measure {
         /// Position of the value on each axis.
         at: Vec<usize>,
-        /// Why.
+        /// The purpose.
         purpose: TrialPurpose,
     },
-    /// Nothing more.
+    /// The tuning is complete.
     End(TuneOutcome),
 }

@@ -27,7 +27,7 @@ const CHECKPOINT_SAMPLES: usize = 5;
 /// tasks.
 const BACKLOG: f64 = 2.0;
 const BACKLOG_PIECES: f64 = 10.0;
-/// The hypervisor took this fraction.
+/// The hypervisor took this fraction of the CPU time.
 const STOLEN: f64 = 0.05;
 /// A closed load has too few sessions if nothing in the target is busier than this.
 const IDLE: f64 = 0.5;
@@ -255,7 +255,7 @@ pub(super) fn cpu_stolen(read: &RuleInput<'_>) -> Option<RuleFinding> {
     })
 }
 
-/// A closed load that leaves everything idle.
+/// A closed load that leaves every resource idle.
 pub(super) fn few_sessions(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let inside = inside(read)?;
     let closed = read.measured.iter().all(|stream| !stream.is_open());
@@ -277,7 +277,7 @@ pub(super) fn few_sessions(read: &RuleInput<'_>) -> Option<RuleFinding> {
 /// Acknowledged rows may be lost.
 pub(super) fn durability_relaxed(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let settings = &read.record.target.settings;
-    // What the tables set for themselves is in force there.
+    // A table's own setting overrides the server's.
     let is_in_force = |stated: &&str| {
         let own = stated
             .split_once('=')
