@@ -1,5 +1,5 @@
-//! One executor thread: its sessions' workers, their watchdog, and a report once a second; with what was measured of
-//! the thread, and how many of its sessions had work.
+//! One executor thread: its sessions' workers, their watchdog, a report once a second, the thread's measurements,
+//! and the number of its sessions that had work.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -360,8 +360,8 @@ impl Scheduling {
         Self { class, looked_at: now, cpu: cpu_time(ClockId::ThreadCPUTime) }
     }
 
-    /// Gives the class up if the thread used more than its part of a core since the last check. Within a second, the
-    /// kernel's own limit applies, 95% by default.
+    /// Returns to the normal class if the thread used more than its part of a core since the last check. Within a
+    /// second, the kernel's own limit applies, 95% by default.
     fn review(&mut self, now: Nanos) {
         if self.class != SchedulingClass::RealTime {
             return;

@@ -53,7 +53,7 @@ pub(crate) struct PassRecord {
     pub(crate) end: Nanos,
     pub(crate) fatal: Option<UserError>,
     pub(crate) interrupted: bool,
-    /// Times during which this process stood still.
+    /// Times during which this process was stalled.
     pub(crate) stalls: Vec<StallRecord>,
     /// Times at which the wall clock was set.
     pub(crate) clock_steps: Vec<ClockStep>,

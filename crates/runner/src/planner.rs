@@ -77,7 +77,7 @@ const OPEN_SESSIONS_MIN: u32 = 64;
 /// Name of the phase in which the target gets warm.
 const WARM_UP: &str = "warm-up";
 
-/// Makes the plan; the target would have `default_sessions`.
+/// Makes the plan; `default_sessions` is the target's default.
 pub fn plan(
     workload: &Workload,
     input: &PlanInput,
@@ -347,19 +347,19 @@ fn phases(steps: usize, ramp: Nanos, input: &PlanInput) -> Vec<PhasePlan> {
 pub struct LengthNeeded {
     /// The objective.
     pub objective: Objective,
-    /// The op that has the fewest samples for it.
+    /// The op with the fewest samples for it.
     pub op: String,
-    /// How many are needed.
+    /// Number of samples needed.
     pub ops: f64,
-    /// How many it makes.
+    /// Number of samples planned.
     pub ops_per_s: f64,
-    /// The length in which they are made, a multiple of five seconds.
+    /// The phase length that yields enough samples, a multiple of five seconds.
     pub length: Nanos,
     units_per_op: u64,
 }
 
 impl LengthNeeded {
-    /// The largest batch whose ops are enough in this time, to two digits; absent without batches.
+    /// The largest batch with enough ops in this time, to two digits; absent without batches.
     pub fn batch(&self, time: Nanos) -> Option<u64> {
         let most = to_f64(self.units_per_op) * self.ops_per_s * time.as_secs_f64() / self.ops;
         let digits = 10_f64.powf(most.log10().floor() - 1.0).max(1.0);
@@ -396,7 +396,7 @@ pub fn length_needed(workload: &Workload, plan: &Plan) -> Option<LengthNeeded> {
     plan.objectives.iter().filter_map(longest).max_by_key(|needed| needed.length)
 }
 
-/// The ops of an open stream, and how many of each are made in a second of its slowest step.
+/// The ops of an open stream, and the number of each per second of its slowest step.
 fn op_rates<'a>(
     workload: &'a Workload,
     stream: &'a StreamPlan,

@@ -37,7 +37,7 @@ pub struct RunRequest {
     pub directory: RunDirectory,
     /// Wall clock when the run begins, RFC 3339; the record has the time of its first phase with a pace.
     pub started_at: String,
-    /// What the user may choose.
+    /// The user's options.
     pub options: RunOptions,
     /// Directory of this machine's ceilings, and the sink that stands for this target.
     pub ceilings: Option<(PathBuf, String)>,
@@ -51,7 +51,7 @@ pub struct RunRequest {
     pub version: String,
 }
 
-/// What the user may choose about a run, apart from its plan and its target.
+/// The user's options for a run, apart from its plan and target.
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
     /// Recreate registered tables, whatever they hold.

@@ -1,5 +1,5 @@
 //! The load generator's own telemetry: CPU of this process and of the machine, memory, steal; and whether the process
-//! stood still (stopped, starved of CPU, or on a suspended machine), or its wall clock was set.
+//! was stalled (stopped, starved of CPU, or on a suspended machine), or its wall clock was set.
 //!
 //! Read from the kernel's process files once a second. If files are missing (another system), values are absent, never
 //! invented.

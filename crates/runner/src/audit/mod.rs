@@ -143,7 +143,7 @@ async fn audit(
         None => {
             record.status = AuditStatus::Timeout;
             record.error = Some(format!("it was still {}", input.progress.current_stage()));
-            // No statement can be running on a target that is away.
+            // An unreachable target cannot be running a statement.
             outcome.idle = admin.is_away();
         }
     }
@@ -155,8 +155,8 @@ async fn audit(
     outcome
 }
 
-/// Hint for a failed audit: the driver's, else one chosen by the error's kind. Missing privileges are the cause only of
-/// a refusal.
+/// Hint for a failed audit: the driver's, or else one for the kind of error. Missing privileges explain only a
+/// rejection.
 fn hint_of(error: &UserError) -> Option<String> {
     let of_kind = match error.kind {
         UserErrorKind::Statement | UserErrorKind::MissingTable => {

@@ -1,8 +1,8 @@
-//! The audit checks itself before it accuses: its own SQL is asked about rows that are known.
+//! The audit checks its own SQL on known rows before it reports a loss.
 //!
-//! Only what is there can show that SQL is wrong: a row that is stored with every value that was sent, and for which
-//! the key, the look-up by an index or a checksum comes out otherwise. A row that is lost or altered shows nothing, so
-//! that no loss is ever excused. What must not be here: which rows should be there.
+//! Only a stored row can show that the SQL is wrong: all of its values are those sent, but its key, its lookup by an
+//! index, or its checksum differs. A lost or altered row proves nothing about the SQL, so a loss is never excused.
+//! Must not decide which rows should exist.
 
 use std::collections::BTreeSet;
 
@@ -20,25 +20,26 @@ use super::patient::{Next, PatientAdmin, Waits};
 use super::table::{Figures, Regenerator, TableAudit, TableTimes, push_range};
 use crate::time_limits::until;
 
-/// Rows that seem to be wrong, at most.
+/// Maximum number of suspect rows.
 const SUSPECTS_MAX: usize = 12;
-/// Rows drawn from all: twice as many, so that some wrong rows never look like most of them.
+/// Rows sampled from all rows: twice as many, so that a few wrong rows never look like the
+/// majority.
 const DRAWN_MAX: usize = 24;
-/// Rows that are kept of one answer: known ones are there once, or a few times.
+/// Maximum number of rows kept from one response: each known row occurs once, or a few times.
 const KEPT_MAX: usize = 1_024;
 
 /// A row as it was sent.
 struct KnownRow {
     row: u64,
     batch: RowBatch,
-    /// What its columns should give back.
+    /// The values that its columns should return.
     values: Vec<Value>,
 }
 
-/// The SQL of a table, and the rows that it is tried on.
+/// The SQL of a table, and the rows on which it is checked.
 struct OwnSql<'s, 'a, 'p> {
     admin: &'s mut PatientAdmin<'p>,
-    /// As it is audited: rows of earlier runs have no key.
+    /// The table as audited: rows of earlier runs have no key.
     table: &'s BoundTable,
     /// The workload's own key.
     key: &'s str,
@@ -48,15 +49,15 @@ struct OwnSql<'s, 'a, 'p> {
 }
 
 impl TableAudit<'_, '_> {
-    /// Whether the SQL of this table is wrong; if so that is all that is said of the table. It takes
-    /// half of the time that is left at most; what is not shown then is not known.
+    /// Whether the SQL of this table is wrong; if it is, nothing else is reported about the table.
+    /// Takes at most half of the remaining time; faults not found by then stay unknown.
     pub(super) async fn distrusts_own_sql(
         &mut self,
         suspects: &BTreeSet<u64>,
         times: TableTimes<'_>,
     ) -> Result<bool, UserError> {
         self.begin_stage(TableStep::OwnSql, 0);
-        // Half of the time is for the rows that are wrong.
+        // The other half of the time is for narrowing wrong rows.
         let now = times.timeline.now();
         let left = times.narrow_until.saturating_sub(now);
         let end = now.saturating_add(Nanos(left.0 / 2));
@@ -117,7 +118,7 @@ impl OwnSql<'_, '_, '_> {
         let plain = BoundTable { locate: None, ..self.table.clone() };
         let ranges = self.ranges();
         let rows = self.read(&plain, &ranges).await?.ok();
-        // First, because under a wrong key there is another row.
+        // The key comes first, because a wrong key finds another row.
         let by_key = rows.as_deref().unwrap_or_default();
         if let Some(wrong) = self.wrong_key(by_key).await? {
             return Ok(Some(wrong));
@@ -140,7 +141,7 @@ impl OwnSql<'_, '_, '_> {
         ranges
     }
 
-    /// Reads rows; what the target refuses for good is the inner error.
+    /// Reads rows; a permanent rejection by the target is the inner error.
     async fn read(
         &mut self,
         table: &BoundTable,
@@ -162,7 +163,7 @@ impl OwnSql<'_, '_, '_> {
         }
     }
 
-    /// Fails unless an index finds what a pass over the whole table finds.
+    /// Fails unless an index finds the same rows as a scan of the whole table.
     async fn wrong_locate(
         &mut self,
         plain: &BoundTable,
@@ -188,7 +189,7 @@ impl OwnSql<'_, '_, '_> {
         if unlocated.is_empty() {
             return Ok(None);
         }
-        // Somebody may have deleted it between the two.
+        // Another client may have deleted it between the two reads.
         let Ok(again) = self.read(plain, ranges).await? else {
             return Ok(None);
         };
@@ -200,21 +201,20 @@ impl OwnSql<'_, '_, '_> {
 }
 
 impl KnownRow {
-    /// Whether these values are the row's.
+    /// Whether these are the row's values.
     fn is_stored_as(&self, table: &BoundTable, values: &[Value]) -> bool {
         difference(&table.columns, &self.batch, 0, values).is_none()
     }
 }
 
-/// Rows that are sought by their values, at most: all rows of the table are held against each.
+/// Maximum number of rows searched for by value: each is compared with all rows of the table.
 const SOUGHT_MAX: usize = 8;
 
 /// Conditions that find known rows by their values.
 struct Conditions(Vec<String>);
 
 impl Conditions {
-    /// The table in which the rows are numbered by the condition that they fulfil, with one column
-    /// more.
+    /// The table with one more column: the number of the condition that a row matches.
     fn of(&self, table: &BoundTable, column: &str) -> BoundTable {
         let cases =
             self.0.iter().enumerate().map(|(at, condition)| format!(" WHEN {condition} THEN {at}"));
@@ -231,7 +231,7 @@ impl Conditions {
         }
     }
 
-    /// An expression that is evaluated for rows that fulfil one of the conditions, and for no others.
+    /// An expression that is evaluated only for rows that match one of the conditions.
     fn only_there(&self, expression: &str) -> String {
         let any = self
             .0
@@ -244,7 +244,7 @@ impl Conditions {
 }
 
 impl OwnSql<'_, '_, '_> {
-    /// Whether the target takes SQL; a model has none that could be wrong.
+    /// Whether the target uses SQL; a model has none that could be wrong.
     fn has_sql(&self) -> bool {
         let known = self.known.first();
         known.is_some_and(|known| self.condition(known).is_some())
@@ -254,7 +254,7 @@ impl OwnSql<'_, '_, '_> {
         self.admin.admin.condition(self.table, &known.values)
     }
 
-    /// Conditions for known rows that are not found as they were sent by their key.
+    /// Conditions for known rows that their key does not find unchanged.
     fn conditions(&self, by_key: &[StoredRow]) -> Conditions {
         let sought = self.known.iter().filter(|known| {
             let mut same = by_key.iter().filter(|row| row.key == known.row);
@@ -278,7 +278,8 @@ impl OwnSql<'_, '_, '_> {
         let evidence = match self.read(&with_key, &all).await? {
             Ok(rows) => self.other_key(&rows),
             Err(error) => {
-                // Refused for the key's sake only if the same rows come back without it.
+                // The key is the cause of the rejection only if the same rows can be read without
+                // it.
                 let without_key = conditions.of(self.table, "NULL");
                 let rows = self.read(&without_key, &all).await?.unwrap_or_default();
                 let is_stored = |known: &&KnownRow| {
@@ -298,7 +299,7 @@ impl OwnSql<'_, '_, '_> {
         }))
     }
 
-    /// A known row whose key is another number wherever the row is found.
+    /// A known row that is always found with another key.
     fn other_key(&mut self, rows: &[StoredRow]) -> Option<String> {
         for known in &self.known {
             let same = rows.iter().filter(|row| known.is_stored_as(self.table, &row.values));
@@ -314,7 +315,7 @@ impl OwnSql<'_, '_, '_> {
                 if let Value::Integer(number) = key
                     && let Ok(other) = u64::try_from(*number)
                 {
-                    // The generators may have made two rows with the same values.
+                    // The generators may have produced two rows with the same values.
                     let values = row.values.clone();
                     let other = StoredRow { key: other, values };
                     if self.rows.difference(&other).is_none() {
@@ -336,17 +337,17 @@ impl OwnSql<'_, '_, '_> {
     }
 }
 
-/// Fewer known rows that all come out wrong may be a coincidence.
+/// With fewer known rows, it may be a coincidence that all of them are wrong.
 const ALL_WRONG_MIN: usize = 4;
 
-/// A known row that is there, once.
+/// A known row that exists exactly once.
 struct SeenRow<'k> {
     known: &'k KnownRow,
     stored: StoredRow,
 }
 
 impl SeenRow<'_> {
-    /// What one column has otherwise, read as `column`.
+    /// How the values of one column differ, read as `column`.
     fn difference(&self, at: usize, column: &BoundColumn, found: &Value) -> Option<Difference> {
         let data = self.known.batch.columns.get(at)?;
         let batch = RowBatch { columns: vec![data.clone()], ..self.known.batch.clone() };
@@ -359,7 +360,7 @@ impl SeenRow<'_> {
     }
 }
 
-/// Known rows that came back exactly once.
+/// Known rows that were returned exactly once.
 fn seen<'k>(known: &'k [KnownRow], rows: &[StoredRow]) -> Vec<SeenRow<'k>> {
     let once = known.iter().filter_map(|known| {
         let mut same = rows.iter().filter(|row| row.key == known.row);
@@ -370,7 +371,7 @@ fn seen<'k>(known: &'k [KnownRow], rows: &[StoredRow]) -> Vec<SeenRow<'k>> {
 }
 
 impl OwnSql<'_, '_, '_> {
-    /// The column without whose expression the target gives the known rows.
+    /// The column whose expression prevents the target from returning the known rows.
     async fn refused_column(
         &mut self,
         plain: &BoundTable,
@@ -381,7 +382,7 @@ impl OwnSql<'_, '_, '_> {
             return Ok(None);
         }
         for column in plain.columns.iter().filter(|c| c.value.is_some()) {
-            // Rows of others may hold what it cannot be made of.
+            // Other rows may hold values that the expression cannot convert.
             let expression = column.value.as_deref().unwrap_or_default();
             let known = self.known.iter().map(|known| known.row);
             let guarded = BoundColumn {
@@ -396,7 +397,7 @@ impl OwnSql<'_, '_, '_> {
         Ok(None)
     }
 
-    /// A column whose stored values stand for others than they are.
+    /// A column whose expression returns values other than the stored ones.
     async fn wrong_column(
         &mut self,
         plain: &BoundTable,
@@ -420,8 +421,8 @@ impl OwnSql<'_, '_, '_> {
         Ok(None)
     }
 
-    /// Whether an expression is wrong for a value that is stored as it was sent; or, where the table
-    /// holds it in another type, for all known rows.
+    /// Whether an expression is wrong for a value that is stored as it was sent; or for all known
+    /// rows, if the table stores it in another type.
     async fn wrong_expression(
         &mut self,
         plain: &BoundTable,
@@ -469,7 +470,8 @@ impl OwnSql<'_, '_, '_> {
         }))
     }
 
-    /// A column whose checksum of one row is not that of the row's values, which are those sent.
+    /// A column whose checksum of one row differs from that of the row's values, which are those
+    /// sent.
     async fn wrong_sum(
         &mut self,
         plain: &BoundTable,
@@ -490,7 +492,7 @@ impl OwnSql<'_, '_, '_> {
         let sums = async |admin: &mut dyn Admin| admin.sums_by_key(&alone, 1).await;
         let sums = self.admin.ask(sums).await?;
         let ranges = self.ranges();
-        // What changed meanwhile shows nothing.
+        // A row that changed meanwhile proves nothing.
         let again = self.read(plain, &ranges).await?.unwrap_or_default();
         let seen = seen(&self.known, &again);
         let mut summer = Summer::new(&plain.columns);
@@ -518,7 +520,7 @@ impl OwnSql<'_, '_, '_> {
     }
 }
 
-/// An expression that has a value for these rows alone.
+/// An expression that has a value for these rows only.
 fn of_rows(key: &str, rows: impl Iterator<Item = u64>, expression: &str) -> String {
     let rows: Vec<String> = rows.map(|row| row.to_string()).collect();
     let rows = rows.join(", ");
@@ -538,8 +540,8 @@ fn wrong(table: &BoundTable, column: &BoundColumn, part: SqlPart, evidence: Stri
     }
 }
 
-/// Evidence that the table's column has another type than the workload's: what most known rows hold
-/// is the value that was sent in another form, and no row holds anything else.
+/// Evidence that the table's column has another type than the workload's: most known rows hold the
+/// sent value in another form, and no row holds a different value.
 fn wrong_type(column: &BoundColumn, at: usize, seen: &[SeenRow<'_>]) -> Option<String> {
     let sent = |row: &SeenRow<'_>| value_at(column, &row.known.batch.columns[at], 0);
     let different: Vec<&SeenRow<'_>> =
@@ -568,7 +570,7 @@ fn is_of_another_type(found: &Value, sent: &Value) -> bool {
     *found != Value::Null && !is_one_type(found, sent)
 }
 
-/// Whether two values that differ are one value in two types.
+/// Whether two different values represent the same value in two types.
 fn is_same_otherwise(sent: &Value, found: &Value) -> bool {
     match (sent, found) {
         (Value::Float(sent), Value::Float(found)) => single(*sent) == single(*found),
@@ -577,12 +579,12 @@ fn is_same_otherwise(sent: &Value, found: &Value) -> bool {
     }
 }
 
-/// A column of a fixed width fills up with spaces.
+/// A column of fixed width pads values with spaces.
 fn padded(text: &str) -> &str {
     text.trim_end_matches(' ')
 }
 
-/// The bits of the nearest number of single precision.
+/// The bits of the nearest single-precision number.
 fn single(value: f64) -> u32 {
     #[expect(
         clippy::cast_possible_truncation,
@@ -603,14 +605,14 @@ fn digits(value: &Value) -> String {
         Value::Float(number) => number.to_string(),
         Value::Boolean(is) => is.to_string(),
         Value::Text(text) => match text.parse::<f64>() {
-            // `5.0` and `5` are one number.
+            // `5.0` and `5` are the same number.
             Ok(number) if text.parse::<i64>().is_err() => number.to_string(),
             _ => padded(text).to_owned(),
         },
     }
 }
 
-/// A value with its type, for people.
+/// A value with its type, for display.
 pub(crate) fn form(value: &Value) -> String {
     let name = match value {
         Value::Null => return "null".to_owned(),

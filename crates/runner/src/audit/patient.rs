@@ -23,8 +23,7 @@ const PAUSE_MIN: Nanos = Nanos::from_millis(250);
 /// … and the longest one.
 const PAUSE_MAX: Nanos = Nanos::from_secs(10);
 
-/// How often the target is polled again whether it is idle, where it had no room for that: it is what others took
-/// that has to end.
+/// How often the idle check is repeated if the target lacked resources for it: others must release theirs first.
 const POLLS_MAX: u32 = 8;
 
 /// Growing waits between repetitions.
@@ -56,14 +55,14 @@ pub(super) struct PatientAdmin<'a> {
 pub(super) enum Next {
     /// Send a smaller one.
     Smaller,
-    /// The same poll, a few times: the next answer may be another one.
+    /// Send the same query again, a few times: its next response may differ.
     Poll,
-    /// Nothing: it was as small as can be, and is not sent again as it was.
+    /// Stop: it cannot be split further, and is not resent unchanged.
     Nothing,
 }
 
 impl Next {
-    /// For a statement that can be split, or not.
+    /// The next step for a statement that can or cannot be split.
     pub(super) fn smaller_if(is_parted: bool) -> Self {
         if is_parted { Self::Smaller } else { Self::Nothing }
     }
@@ -175,7 +174,7 @@ impl<'a> PatientAdmin<'a> {
         self.ask_or(ask, Next::Nothing).await
     }
 
-    /// Waits until the target is idle, at most until then; says whether it is.
+    /// Waits until the target is idle, at most until `deadline`; returns whether it is.
     pub(super) async fn quiesce(&mut self, deadline: Nanos) -> Result<bool, UserError> {
         let poll = async |admin: &mut dyn Admin| admin.quiesce(deadline).await;
         self.ask_or(poll, Next::Poll).await

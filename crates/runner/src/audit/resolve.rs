@@ -196,7 +196,8 @@ impl TableAudit<'_, '_> {
         }
     }
 
-    /// Compares the found rows with the number that the target reported as stored of a batch.
+    /// Compares the found rows with the number of rows of a batch that the target reported as
+    /// stored.
     fn compare_partly(&mut self, exception: &Exception, found: u64, least: u32, most: u32) {
         let missing = u64::from(least).saturating_sub(found);
         let surplus = found.saturating_sub(most.into());
@@ -447,7 +448,8 @@ impl TableAudit<'_, '_> {
         }
     }
 
-    /// Whether a column holds the text that the target makes of the sent value, and that text differs.
+    /// Whether a column holds the text to which the target converts the sent value, and that text
+    /// differs.
     async fn is_other_text(
         &mut self,
         at: usize,

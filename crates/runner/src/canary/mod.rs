@@ -1,11 +1,11 @@
-//! The audit tries itself before the load, by writing: some rows of each new table are sent as the load sends them, and
-//! read back as the audit reads them.
+//! The canary: a trial of the audit before the load. Some rows are written to each new table in the same way as by the
+//! load, and read back in the same way as by the audit.
 //!
-//! A column that refuses such a row, or gives back another value than its type means, is named before the load begins.
-//! What must not be here: which tables are new, and how they are made anew.
+//! If a column rejects such a row, or returns another value than its type implies, the run fails before the load and
+//! names the column. Must not decide which tables are new, or recreate them.
 //!
-//! The rows that were tried are compared with those that come back, by the audit's own expressions; of a refused row it
-//! is found which column's value does not fit.
+//! The rows read back are compared with those sent, using the audit's own expressions. For a rejected row, the canary
+//! finds the column whose value does not fit.
 
 mod sampled;
 
@@ -30,25 +30,25 @@ use crate::table_setup::DeclaredTables;
 
 pub(crate) use sampled::last_row;
 
-/// Everything together takes no longer.
+/// Time limit of the whole canary.
 pub(crate) const LIMIT: Nanos = Nanos::from_secs(2);
-/// Of which so much is for writing; without a load behind it, more.
+/// The part of it for writing; longer if no load follows.
 const WRITING: Nanos = Nanos::from_millis(1_200);
 const WRITING_ALONE: Nanos = Nanos::from_secs(30);
-/// Rows that are sent, at most.
+/// Maximum number of rows sent.
 const ROWS_MAX: usize = 1_000;
-/// Rows of the first batch, at most.
+/// Maximum number of rows in the first batch.
 const FIRST_ROWS: u64 = 100;
 
-/// A column that is not compared, by the positions of its table and of itself.
+/// A column that is not compared: the positions of its table and of the column.
 pub(crate) type Uncompared = (usize, usize);
 
-/// Tries a workload in tables that are there and hold nothing, and that its caller removes: rows 0 to `last_row`.
+/// Tries a workload, with rows 0 to `last_row`, in existing empty tables, which the caller removes.
 ///
 /// # Errors
 ///
-/// With an insert that the target refuses, a column that does not store what is sent, or expressions of the
-/// audit that the target refuses.
+/// If the target rejects an insert or an expression of the audit, or if a column does not store the sent
+/// value.
 pub async fn try_workload(
     target: &dyn Target,
     admin: &mut dyn Admin,
@@ -73,25 +73,25 @@ pub async fn try_workload(
     canary.try_tables(admin, &tables).await.map(drop)
 }
 
-/// What is tried, and how.
+/// The parameters of a trial.
 pub(crate) struct Canary<'a> {
     pub(crate) target: &'a dyn Target,
     pub(crate) workload: &'a Workload,
-    /// With the types that its tables declare.
+    /// The workload with the declared types of its tables.
     pub(crate) bound: &'a Arc<BoundWorkload>,
     /// Index of the first row that the run sends.
     pub(crate) first_row: u64,
     /// Index of the last one.
     pub(crate) last_row: u64,
-    /// Whether a load follows, which says more of other failures than of values.
+    /// Whether a load follows, which reports failures other than those of values better.
     pub(crate) before_load: bool,
     pub(crate) timeline: &'a Rc<dyn Timeline>,
 }
 
 impl Canary<'_> {
-    /// Tries the tables at these positions, which hold nothing; returns the columns that the audit cannot
-    /// compare. Fails with a column that does not store what is sent. A target that has no session now,
-    /// or refuses rows for another reason, is tried by the load itself.
+    /// Tries the empty tables at these positions; returns the columns that the audit cannot compare.
+    /// Fails if a column does not store the sent value. If the target has no session available, or
+    /// rejects rows for another reason, the load itself will show it.
     pub(crate) async fn try_tables(
         &self,
         admin: &mut dyn Admin,
@@ -117,7 +117,7 @@ impl Canary<'_> {
             writer.begin();
             let mut written = self.write(&mut table, &mut writer, admin).await?;
             if self.workload.replacing_column(table.position).is_some() {
-                // Which of them is left is for the audit.
+                // The audit determines which of them remains.
                 written.clear();
             }
             written.sort_unstable();
@@ -127,8 +127,7 @@ impl Canary<'_> {
         Ok(uncompared)
     }
 
-    /// An insert that failed for another reason than a value: what is left is tried by the load itself, if
-    /// there is one.
+    /// An insert failed for a reason other than a value: if a load follows, it tries the rest.
     fn unclear(&self, table: &TriedTable<'_>, why: Option<OpError>) -> Result<(), UserError> {
         let Some(why) = why.filter(|_| !self.before_load) else {
             return Ok(());
@@ -162,8 +161,8 @@ impl Canary<'_> {
         })
     }
 
-    /// Sends the first rows, the last one that the run may reach, and those with the extremes of each
-    /// column among some; returns the rows that are stored.
+    /// Sends the first rows, the last one that the run may reach, and sampled rows with the extremes
+    /// of each column; returns the stored rows.
     async fn write(
         &self,
         table: &mut TriedTable<'_>,
@@ -172,7 +171,7 @@ impl Canary<'_> {
     ) -> Result<Vec<u64>, UserError> {
         let first = table.first_row;
         let last = self.last_row.max(first);
-        // Rows that replace each other may have one key: one at a time.
+        // Rows that replace each other may share a key, so they are sent one at a time.
         let replaces = self.workload.replacing_column(table.position).is_some();
         let at_once = if replaces { 1 } else { table.batch.min(FIRST_ROWS) };
         let at_once = at_once.clamp(1, last - first + 1);
@@ -185,10 +184,10 @@ impl Canary<'_> {
         let others = sampled::extremes(table, first, last);
         let is_refused = written.is_empty();
         let singly: Vec<u64> = if is_refused {
-            // The least and the greatest one tell most.
+            // The least and the greatest value are the most informative.
             [first, first + at_once - 1].into_iter().chain(first..first + at_once).collect()
         } else {
-            // On a slow target there may be no time for more.
+            // A slow target may leave no time for more.
             written.extend(table.write_extremes(writer).await?);
             Vec::new()
         };
@@ -212,25 +211,25 @@ impl Canary<'_> {
     }
 }
 
-/// Rows that are sent with other columns of a refused one, of which each may be refused for its own: if two
-/// of three are, all of them are once in 650 times.
+/// Rows sent with columns of a rejected row. Each may also be rejected because of its own values: if two of
+/// three rows are, all of these are rejected by chance once in 650 times.
 const EXCHANGES_MAX: usize = 16;
-/// Rows that are tried to find the first one that is refused.
+/// Rows tried to find the first rejected one.
 const HALVINGS_MAX: usize = 40;
 
-/// What comes of exchanging the values of two rows.
+/// The result of exchanging values between two rows.
 enum Exchange {
-    /// This column's value alone has a row refused.
+    /// The value of this column alone causes the rejection.
     Column(usize),
-    /// Another row is refused as it is.
+    /// Another row is rejected unchanged.
     AllRefused,
-    /// It is no column's alone, or something else happened.
+    /// No single column is the cause, or something else happened.
     Unclear,
 }
 
 impl TriedTable<'_> {
-    /// The error that names the column whose value the target refuses in this row, or in an earlier one;
-    /// none if it is not one column's.
+    /// The error that names the column whose value the target rejects in this row, or in an earlier one;
+    /// `None` if no single column is the cause.
     async fn refused(
         &self,
         writer: &mut Writer,
@@ -257,8 +256,8 @@ impl TriedTable<'_> {
         )))
     }
 
-    /// Sends rows with the values at the ends of what the columns' generators may make, of all columns at
-    /// once; returns those that are stored. Fails with a column whose value the target refuses.
+    /// Sends rows with the extreme values of the columns' generators, for all columns at once; returns
+    /// the stored rows. Fails if the target rejects a column's value.
     async fn write_extremes(&mut self, writer: &mut Writer) -> Result<Vec<u64>, UserError> {
         let mut stored = Vec::new();
         let ends = extreme_values(self.workload, self.position);
@@ -287,8 +286,9 @@ impl TriedTable<'_> {
         Ok(stored)
     }
 
-    /// The error that names the column whose value the target refuses in a row that was made; none if it
-    /// is not one column's: together the ends of several columns may be no row of the workload.
+    /// The error that names the column whose value the target rejects in a constructed row; `None` if no
+    /// single column is the cause, because the workload may never combine the extremes of several
+    /// columns in one row.
     async fn refused_extreme(
         &mut self,
         writer: &mut Writer,
@@ -316,7 +316,8 @@ impl TriedTable<'_> {
         ))
     }
 
-    /// The first row that is refused, where all before it are stored, as of values that rise.
+    /// The first rejected row, assuming that all rows before it are stored, as with increasing
+    /// values.
     async fn earliest(
         &self,
         writer: &mut Writer,
@@ -344,10 +345,10 @@ impl TriedTable<'_> {
         found
     }
 
-    /// The column whose value, put into a row that is stored otherwise, has that row refused; it is in one
-    /// half of the columns, then in one of these, and so on.
+    /// The column whose value causes the rejection of a row that is otherwise stored; found by bisection
+    /// of the columns.
     async fn by_exchange(&self, writer: &mut Writer, refused: &RowBatch) -> Exchange {
-        // A row in which nothing is exchanged.
+        // A row without any exchanged value.
         match self.exchanged(writer, refused, &[]).await {
             Some(false) => {}
             Some(true) => return Exchange::AllRefused,
@@ -368,8 +369,8 @@ impl TriedTable<'_> {
         }
     }
 
-    /// Whether rows are refused with these columns of another one, whatever their own values are. None of
-    /// them was sent before: a key may be unique.
+    /// Whether rows are rejected if they take these columns from another row, whatever their own values.
+    /// None of them was sent before, because a key may be unique.
     async fn exchanged(
         &self,
         writer: &mut Writer,
@@ -390,7 +391,7 @@ impl TriedTable<'_> {
         Some(true)
     }
 
-    /// The column of whose type the target makes nothing of the text that was sent.
+    /// The column whose type cannot be converted from the sent text.
     async fn by_type(
         &self,
         admin: &mut dyn Admin,
@@ -412,12 +413,11 @@ impl TriedTable<'_> {
     }
 }
 
-/// Rows that are kept of one answer.
+/// Maximum number of rows kept from one response.
 const KEPT_MAX: usize = 1_024;
 
 impl TriedTable<'_> {
-    /// Compares the rows that are stored with those that were sent; returns the columns that cannot be
-    /// compared.
+    /// Compares the stored rows with the sent ones; returns the columns that cannot be compared.
     async fn read_back(
         &self,
         admin: &mut dyn Admin,
@@ -440,11 +440,11 @@ impl TriedTable<'_> {
         };
         match admin.read_rows(&self.table, &ranges, &mut take).await {
             Ok(()) => {}
-            // The audit says it, with the expression that is to blame.
+            // The audit reports it, with the expression that causes it.
             Err(error) if is_lasting(&error) && self.before_load => return Ok(uncompared),
             Err(error) => return Err(error),
         }
-        // Under a wrong key there are other rows, or none: that, too, is the audit's to say.
+        // A wrong key finds other rows, or none; the audit reports that as well.
         if self.has_other_keys(&found, written) {
             return Ok(uncompared);
         }
@@ -462,7 +462,7 @@ impl TriedTable<'_> {
         Ok(uncompared)
     }
 
-    /// Whether a row is found under the key of another one.
+    /// Whether a row is found by the key of another one.
     fn has_other_keys(&self, found: &BTreeMap<u64, StoredRow>, written: &[u64]) -> bool {
         let is_row = |row: &StoredRow, number: u64| {
             let sent = self.sent(number);
@@ -472,7 +472,7 @@ impl TriedTable<'_> {
         others.any(|row| written.iter().any(|number| is_row(row, *number)))
     }
 
-    /// Fails if not all rows that were acknowledged can be seen, and the target says why.
+    /// Fails if some acknowledged rows are not visible, and the target reports the reason.
     async fn check_visible(&self, admin: &mut dyn Admin, rows: u64) -> Result<(), UserError> {
         let Some(why) = admin.hidden_rows(&self.table).await? else {
             return Ok(());
@@ -492,7 +492,7 @@ impl TriedTable<'_> {
         ))
     }
 
-    /// Columns of which the target makes no checksum.
+    /// Columns for which the target has no checksum.
     async fn without_checksum(&self, admin: &mut dyn Admin) -> Result<Vec<usize>, UserError> {
         match admin.sums_by_key(&self.table, 1).await {
             Err(error) if is_lasting(&error) && self.before_load => {}
@@ -504,7 +504,7 @@ impl TriedTable<'_> {
             match admin.sums_by_key(&alone, 1).await {
                 Ok(_) => {}
                 Err(error) if !is_lasting(&error) => return Err(error),
-                // A workload's own expression is named by the audit, and so is its key.
+                // The audit reports a wrong expression or key of the workload.
                 Err(_) if column.value.is_some() => {}
                 Err(_) => refused.push(at),
             }
@@ -515,8 +515,8 @@ impl TriedTable<'_> {
         Ok(refused)
     }
 
-    /// Whether a column holds what was sent; false if its type has several texts for that, and these
-    /// are not the same. Fails if it holds anything else.
+    /// Whether a column holds the sent value; false if its type has several texts for one value, and
+    /// the texts differ. Fails if it holds another value.
     async fn is_stored(
         &self,
         admin: &mut dyn Admin,
@@ -555,7 +555,7 @@ impl TriedTable<'_> {
     }
 }
 
-/// Whether the target refused a statement itself, and would again.
+/// Whether the target rejected the statement itself, and would reject it again.
 fn is_lasting(error: &UserError) -> bool {
     error.kind == UserErrorKind::Statement
 }

@@ -1,5 +1,5 @@
-//! The rows that are tried: the last one that a run may reach, and those with the extremes of each column; sent as the
-//! load sends them, by the same session, encoder, and op. Must not read any back.
+//! The rows that the canary writes: the last one that a run may reach, and those with the extremes of each column.
+//! They are sent in the same way as by the load: with the same session, encoder, and op. Must not read any back.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -14,12 +14,13 @@ use highwater_model::plan::{Pace, Plan, Unit};
 use highwater_model::units::Nanos;
 use highwater_workload::Workload;
 
-/// Rows in whose columns extremes are looked for: that many at the begin, and as many in all of the run.
+/// Number of rows searched for extreme values: this many at the start, and this many over the whole run.
 const LOOKED_AT: u64 = 256;
-/// Rows at the begin besides, as long as all values together have no more bytes: entities come in turn.
+/// Additional rows at the start, as long as all values together stay within this number of bytes:
+/// entities take turns.
 const MORE_LOOKED_AT: u64 = 8_192;
 const BYTES_MAX: usize = 8 << 20;
-/// Rows per second that closed load may reach: a row beyond is hardly sent.
+/// Assumed maximum rows per second of closed load: later rows are hardly ever sent.
 const CLOSED_ROWS_PER_S: f64 = 50_000.0;
 
 /// The last row that a run may send.
@@ -44,8 +45,8 @@ pub(crate) fn last_row(plan: &Plan, first_row: u64) -> u64 {
     begin.saturating_add(sent).saturating_sub(1)
 }
 
-/// The last row first, then those of the rows that are looked at that have the least or the greatest
-/// value of a column, its shortest or its longest text, or no value.
+/// The last row first, then the examined rows with the least or greatest value of a column, with its
+/// shortest or longest text, or without a value.
 pub(super) fn extremes(table: &TriedTable<'_>, first: u64, last: u64) -> Vec<u64> {
     let step = ((last - first) / LOOKED_AT).max(1);
     let near = first..first.saturating_add(LOOKED_AT).min(last);
@@ -79,8 +80,8 @@ pub(super) fn extremes(table: &TriedTable<'_>, first: u64, last: u64) -> Vec<u64
     rows
 }
 
-/// Of each column the least and the greatest value that its generator may make, or its shortest and its
-/// longest text; none of a column whose values follow from the row's index.
+/// For each column the least and greatest value of its generator, or its shortest and longest text;
+/// none for a column whose values follow from the row's index.
 pub(super) fn extreme_values(workload: &Workload, table: usize) -> Vec<Vec<Value>> {
     let ends = workload.extremes(table).into_iter().map(|values| {
         let mut kept = Extremes::default();
@@ -93,7 +94,7 @@ pub(super) fn extreme_values(workload: &Workload, table: usize) -> Vec<Vec<Value
     ends.collect()
 }
 
-/// Gives one row of a column another value of its type.
+/// Replaces the value of one row in a column by another value of its type.
 pub(super) fn set(data: &mut ColumnData, value: &Value) {
     match (data, value) {
         (ColumnData::Integer(all), Value::Integer(value))
@@ -148,7 +149,7 @@ impl Extremes {
     }
 }
 
-/// Texts by their length: a type may have room for short ones only.
+/// Texts are ordered by length: a type may hold only short ones.
 fn compared(one: &Value, other: &Value) -> Ordering {
     match (one, other) {
         (Value::Integer(one), Value::Integer(other))
@@ -162,15 +163,15 @@ fn compared(one: &Value, other: &Value) -> Ordering {
 /// One table, and the op that fills it.
 pub(super) struct TriedTable<'a> {
     pub(super) position: usize,
-    /// As a pass over the whole table reads it.
+    /// The table as read by a full scan.
     pub(super) table: BoundTable,
     pub(super) op: OpId,
     pub(super) batch: u64,
     pub(super) workload: &'a Workload,
     pub(super) first_row: u64,
-    /// Whether a load follows, whose audit names expressions that are refused.
+    /// Whether a load follows, whose audit names rejected expressions.
     pub(super) before_load: bool,
-    /// Rows that were sent with other values than their own: those at the ends of what generators make.
+    /// Rows that were sent with the extreme values of generators instead of their own.
     pub(super) made: Vec<RowBatch>,
 }
 
@@ -190,7 +191,7 @@ impl TriedTable<'_> {
         self.made.iter().find(|made| made.first_row == row)
     }
 
-    /// Where a row's value comes from, for people.
+    /// The origin of a row's value, for display.
     pub(super) fn origin(&self, row: u64) -> String {
         match self.made_row(row) {
             Some(_) => "which its generator may make".to_owned(),
@@ -199,7 +200,7 @@ impl TriedTable<'_> {
     }
 }
 
-/// The column's type as the target has it, or as the workload has it.
+/// The column's type as the target declares it, or else the workload.
 pub(super) fn kind_of(column: &BoundColumn) -> &str {
     match column.declared.name.as_str() {
         "" => column.kind.name(),
@@ -207,13 +208,13 @@ pub(super) fn kind_of(column: &BoundColumn) -> &str {
     }
 }
 
-/// What became of a batch.
+/// The outcome of a batch.
 pub(super) enum Sent {
-    /// All of its rows are stored.
+    /// All of its rows were stored.
     Stored,
-    /// A value does not fit its column, in the target's words; none of its rows is stored.
+    /// A value does not fit its column, with the target's message; none of its rows was stored.
     Refused(String),
-    /// Anything else, about which the load may say more, and why.
+    /// Anything else, and the reason; the load may show more.
     Unclear(Option<OpError>),
 }
 
@@ -222,12 +223,12 @@ pub(super) struct Writer {
     session: Box<dyn Session>,
     encoder: Box<dyn Encoder>,
     request: Request,
-    /// Rows that may still be sent; none on a session that ended.
+    /// Number of rows that may still be sent; 0 for a session that has ended.
     left: usize,
-    /// Rows of the table that were sent.
+    /// The rows of the table sent so far.
     sent: BTreeSet<u64>,
     timeline: Rc<dyn Timeline>,
-    /// Nothing is sent from then on.
+    /// Nothing is sent after this time.
     end: Nanos,
 }
 
@@ -250,7 +251,7 @@ impl Writer {
         }
     }
 
-    /// Begins with another table.
+    /// Starts with another table.
     pub(super) fn begin(&mut self) {
         self.sent.clear();
     }
@@ -299,7 +300,7 @@ mod tests {
     use highwater_driver::BoxFuture;
     use highwater_driver::clock::SimulatedTimeline;
 
-    /// Stores everything, each statement in so much time.
+    /// Stores everything; each statement takes this long.
     struct Stores(Rc<dyn Timeline>, Nanos);
 
     struct NoText;
@@ -321,7 +322,7 @@ mod tests {
         }
     }
 
-    /// Batches of 30 rows that are sent, of a thousand rows in a second.
+    /// Number of batches of 30 rows sent, of a thousand rows in one second.
     fn batches(each: Nanos) -> usize {
         let simulated = SimulatedTimeline::new();
         let timeline: Rc<dyn Timeline> = Rc::new(simulated.clone());

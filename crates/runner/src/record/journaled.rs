@@ -441,7 +441,8 @@ impl SoFar {
         self.until
     }
 
-    /// Whether more was written than the last call of [`Self::read`] took in; if so, call it again at once.
+    /// Whether more was written than the last call of [`Self::read`] returned; if so, call it again at
+    /// once.
     pub const fn is_behind(&self) -> bool {
         self.tail.is_behind()
     }

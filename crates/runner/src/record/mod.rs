@@ -46,7 +46,7 @@ use crate::telemetry;
 pub use journaled::{ReportsSoFar, SoFar};
 
 /// Reads the record of a run from its directory or record file. The record of a killed run is made from its other
-/// files. That of a run on which a process is at work is judged as running.
+/// files. The record of a run that is still in progress is judged as such.
 pub fn read(path: &Path) -> Result<Record, UserError> {
     let mut record = read_ended(path)?;
     let is_ended = match &record {
@@ -69,7 +69,8 @@ pub fn read(path: &Path) -> Result<Record, UserError> {
     Ok(record)
 }
 
-/// The same of a run that has ended, whoever holds its directory: the process that audits it again does.
+/// The same for a run that has ended, even if a process holds its directory, such as the one that audits
+/// it again.
 pub(crate) fn read_ended(path: &Path) -> Result<Record, UserError> {
     let mut record = match store::read(path)? {
         StoredRun::Complete(record) => record,
@@ -105,8 +106,8 @@ impl Parts {
     }
 }
 
-/// What is known of what this machine reaches against a sink: the ceiling that was measured for such a run, or what
-/// others say about it. A target that simulates the load generator states its ceiling.
+/// What is known about this machine's rate against a sink: the ceiling measured for such a run, or a bound from
+/// other ceilings. A target that simulates the load generator states its ceiling.
 fn ceiling(request: &RunRequest, facts: &TargetFacts) -> ClientRecord {
     if let Some(units_per_s) = facts.generator_ceiling {
         let calibrated_ceiling = Some(to_f64(units_per_s));
@@ -213,7 +214,7 @@ fn add_seconds(
 }
 
 /// Notes on phases that the plan ended early, on a warm-up whose throughput never became steady, and on a wall clock
-/// that was set meanwhile.
+/// that was set during the run.
 pub(crate) fn notes_of_phases(plan: &Plan, passes: &Passes) -> Vec<RunNote> {
     let phases = passes.main.iter().flat_map(|main| &main.phases);
     let note = |phase: &ScheduledPhase| {
@@ -349,7 +350,7 @@ fn fill_throughput_intervals(results: &mut [ResultRecord], streams: &[StreamReco
     }
 }
 
-/// Hosts of which only the address is known.
+/// Hosts known only by their address.
 fn hosts_at(urls: Vec<String>) -> Vec<HostRecord> {
     let host = |url| HostRecord { url, sessions: 0, acknowledged: 0, failed: 0 };
     urls.into_iter().map(host).collect()

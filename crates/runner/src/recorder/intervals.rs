@@ -1,5 +1,5 @@
-//! What came in during the last second, per (second, key); and counts per 100 ms of a phase, handed over once a second
-//! and added up at the end.
+//! Counts since the last second, per (second, key); and counts per 100 ms of a phase, which are passed on once a
+//! second and summed at the end.
 
 use std::collections::HashMap;
 
@@ -18,13 +18,14 @@ use super::key_stats::RowWait;
 /// Windows of 100 ms.
 pub const WINDOWS_PER_SECOND: usize = 10;
 
-/// Times by the bounds that are published while a run goes on: an array, because a histogram would cost as much again
-/// as that of the latency.
+/// Times by the bounds published during a run: an array, because a second histogram would double the cost of the
+/// latency's.
 #[derive(Debug, Clone, Default)]
 pub struct BoundedTimes {
-    /// Those within each bound and above the one before; behind them those above all.
+    /// Times within each bound and above the previous one; the last element counts those above all
+    /// bounds.
     counts: [u64; LATENCY_BOUNDS_NS.len() + 1],
-    /// All of them together, in nanoseconds.
+    /// Sum of all times, in nanoseconds.
     pub sum_ns: u64,
 }
 
@@ -36,7 +37,7 @@ impl BoundedTimes {
         self.sum_ns = self.sum_ns.saturating_add(time.0);
     }
 
-    /// How many lie within each bound; behind them how many there are. Empty without any.
+    /// Number of times within each bound, followed by their total number. Empty without any.
     pub fn up_to(&self) -> Vec<u64> {
         let mut sum = 0;
         let sums = self.counts.iter().map(|count| {
@@ -65,44 +66,44 @@ pub struct IntervalDelta {
     pub second: u64,
     /// Position in the recorder's keys.
     pub key: usize,
-    /// Ops due.
+    /// Ops intended.
     pub offered: u64,
-    /// Ops sent, by intended.
+    /// Ops sent, by intended time.
     pub sent: u64,
-    /// Rows sent, by intended.
+    /// Rows sent, by intended time.
     pub rows_sent: u64,
-    /// Ops acknowledged, as a whole or in part, by finished.
+    /// Ops acknowledged, completely or in part, by finish time.
     pub acknowledged: u64,
     /// The same per 100 ms of the second.
     pub windows: [u32; WINDOWS_PER_SECOND],
     /// Their acknowledged rows per 100 ms of the second.
     pub row_windows: [u32; WINDOWS_PER_SECOND],
-    /// Rows acknowledged, by finished.
+    /// Rows acknowledged, by finish time.
     pub rows_acknowledged: u64,
-    /// Ops failed, as a whole or in part, by finished.
+    /// Ops failed, completely or in part, by finish time.
     pub errors: u64,
-    /// Those of them that were acknowledged in part.
+    /// The ones of these that were acknowledged in part.
     pub partial: u64,
-    /// Those of them that were rejected for lack of capacity.
+    /// The ones of these that were rejected for lack of capacity.
     pub rejected: u64,
-    /// Rows that the target said it did not store, by finished.
+    /// Rows that the target reported as not stored, by finish time.
     pub rows_refused: u64,
-    /// Ops dropped, by intended.
+    /// Ops dropped, by intended time.
     pub dropped: u64,
-    /// Latencies of the ops due; two significant digits.
+    /// Latencies of the intended ops; two significant digits.
     pub latency: LatencyHistogram,
-    /// Ops failed by class, in the order of [`ErrorClass::ALL`], by finished.
+    /// Ops failed by class, in the order of [`ErrorClass::ALL`], by finish time.
     pub failed: [u64; ErrorClass::ALL.len()],
     /// The same by message.
     pub failures: Failures,
-    /// Service times of the ops acknowledged, by finished.
+    /// Service times of the acknowledged ops, by finish time.
     pub service: BoundedTimes,
-    /// Client lag of the ops that ended, by finished.
+    /// Client lag of the ops that ended, by finish time.
     pub lag: BoundedTimes,
 }
 
 impl IntervalDelta {
-    /// Nothing yet.
+    /// Empty.
     pub fn new(second: u64, key: usize) -> Self {
         Self {
             second,
@@ -127,7 +128,7 @@ impl IntervalDelta {
         }
     }
 
-    /// Counts an op of which `rows` were acknowledged at `at`, which lies in this second.
+    /// Counts an op with `rows` rows acknowledged at `at`, which lies in this second.
     pub fn acknowledge(&mut self, at: Nanos, rows: u64) {
         self.acknowledged += 1;
         let window = usize::try_from(at.0 % Nanos::SECOND.0 / WINDOW_NS).unwrap_or(0);
@@ -164,14 +165,13 @@ impl IntervalDelta {
     }
 }
 
-/// The additions since they were last taken.
+/// The additions since the last collection.
 #[derive(Debug, Default)]
 pub struct Intervals {
     deltas: Vec<IntervalDelta>,
     positions: HashMap<(u64, usize), usize>,
-    /// By key: second and position of its latest additions in even and in odd seconds. An op is
-    /// mostly due and finished in one second or in two neighbors, so this finds it without
-    /// hashing.
+    /// By key: second and position of its latest additions in even and in odd seconds. Most ops are
+    /// intended and finished in the same second or in adjacent ones, so this avoids hashing.
     recent: Vec<[Option<(u64, usize)>; 2]>,
 }
 
@@ -200,7 +200,7 @@ impl Intervals {
         position
     }
 
-    /// Takes them, in the order in which they began.
+    /// Takes the additions, in order of their start.
     pub fn take(&mut self) -> Vec<IntervalDelta> {
         self.positions.clear();
         self.recent.clear();
@@ -212,7 +212,7 @@ impl Intervals {
 pub const MILLIS_PER_MAP: u64 = 1_000;
 
 const MILLI_NS: u64 = 1_000_000;
-/// Gaps that are held before all but the longest are let go.
+/// Maximum number of gaps kept before all but the longest are dropped.
 const GAPS_AT_ONCE: usize = 4_096;
 
 /// One second as a bit per millisecond.
@@ -223,7 +223,7 @@ pub struct AcknowledgementMap {
     bits: [u64; 16],
 }
 
-/// A time without any acknowledgement.
+/// A time range without any acknowledgment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Gap {
     /// Its begin.
@@ -238,13 +238,13 @@ impl AcknowledgementMap {
         Self { second, bits: [0; 16] }
     }
 
-    /// Notes an acknowledgement at `at`, which lies in this second.
+    /// Records an acknowledgment at `at`, which lies in this second.
     pub fn note(&mut self, at: Nanos) {
         let milli = usize::try_from(at.0 / MILLI_NS % MILLIS_PER_MAP).unwrap_or(0);
         self.bits[milli / 64] |= 1 << (milli % 64);
     }
 
-    /// Adds what another thread noted in the same second.
+    /// Adds another thread's acknowledgments of the same second.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.bits.iter_mut().zip(&other.bits) {
             *mine |= theirs;
@@ -257,12 +257,12 @@ impl AcknowledgementMap {
     }
 }
 
-/// Looks for gaps in maps that follow each other.
+/// Finds gaps in consecutive maps.
 ///
-/// Resolution one millisecond; a gap shorter than two is none.
+/// Resolution: one millisecond; gaps shorter than two milliseconds are ignored.
 #[derive(Debug)]
 pub struct GapSearch {
-    /// The milliseconds that are looked at.
+    /// The milliseconds to search.
     within: std::ops::Range<u64>,
     quiet_since: u64,
     gaps: Vec<Gap>,
@@ -270,13 +270,13 @@ pub struct GapSearch {
 }
 
 impl GapSearch {
-    /// Between these two times, for the longest gaps, at most `limit`.
+    /// Searches between these two times for the longest gaps, at most `limit`.
     pub fn between(start: Nanos, end: Nanos, limit: usize) -> Self {
         let within = start.0 / MILLI_NS..end.0 / MILLI_NS;
         Self { quiet_since: within.start, within, gaps: Vec::new(), limit }
     }
 
-    /// Looks at a map, whose second is behind those of the maps before.
+    /// Searches a map, whose second follows those of the previous maps.
     pub fn add(&mut self, map: &AcknowledgementMap) {
         for milli in 0..MILLIS_PER_MAP {
             let at = map.second * MILLIS_PER_MAP + milli;
@@ -300,7 +300,7 @@ impl GapSearch {
                 start: Nanos(self.quiet_since * MILLI_NS),
                 length: Nanos((at - self.quiet_since) * MILLI_NS),
             });
-            // Between ops that are seldom there is one after each: a long run has millions.
+            // With infrequent ops, a gap follows each of them: a long run has millions.
             if self.gaps.len() >= self.limit.saturating_mul(2).max(GAPS_AT_ONCE) {
                 keep_longest(&mut self.gaps, self.limit);
             }
@@ -323,7 +323,7 @@ pub struct WindowCounts {
 }
 
 impl WindowCounts {
-    /// Counts `n` more at a time of the phase.
+    /// Adds `n` at a time of the phase.
     pub fn add(&mut self, offset: Nanos, n: u32) {
         let window = usize::try_from(offset.0 / WINDOW_NS).unwrap_or(usize::MAX);
         let count = self.at(window);
@@ -354,12 +354,12 @@ impl WindowCounts {
         &mut self.counts[at]
     }
 
-    /// All of them together.
+    /// Their sum.
     pub(crate) fn total(&self) -> u64 {
         self.counts.iter().map(|n| u64::from(*n)).sum()
     }
 
-    /// Adds them to the series, which begins with the phase.
+    /// Adds the counts to the series, which begins with the phase.
     pub(crate) fn add_to(&self, series: &mut Vec<u64>) {
         let end = self.first + self.counts.len();
         if series.len() < end {
@@ -376,17 +376,17 @@ impl WindowCounts {
 pub struct WindowDelta {
     /// Position in the recorder's keys.
     pub key: usize,
-    /// Acknowledged ops, by finished.
+    /// Acknowledged ops, by finish time.
     pub acknowledged: WindowCounts,
     /// Rows of these ops that were not acknowledged.
     pub missing: WindowCounts,
-    /// Ops due, by intended; open load only.
+    /// Intended ops, by intended time; open load only.
     pub offered: WindowCounts,
-    /// Failed ops, by finished; open load only.
+    /// Failed ops, by finish time; open load only.
     pub failed: WindowCounts,
-    /// Ended or dropped ops, by intended; only where an objective bounds a latency.
+    /// Ended or dropped ops, by intended time; only if an objective bounds a latency.
     pub ended: WindowCounts,
-    /// Those above each bound; one for each bound.
+    /// The ones of these above each bound.
     pub over: Vec<WindowCounts>,
 }
 
@@ -403,7 +403,7 @@ impl WindowDelta {
         }
     }
 
-    /// Adds them to the counts of the whole phase.
+    /// Adds these counts to those of the whole phase.
     pub fn add_to(&self, whole: &mut Windows) {
         self.acknowledged.add_to(&mut whole.acknowledged);
         self.missing.add_to(&mut whole.missing);
@@ -413,7 +413,7 @@ impl WindowDelta {
         self.add_over(&mut whole.over);
     }
 
-    /// Adds what was over each bound.
+    /// Adds the ops above each bound.
     pub(crate) fn add_over(&self, whole: &mut Vec<Vec<u64>>) {
         whole.resize(whole.len().max(self.over.len()), Vec::new());
         for (sums, counts) in whole.iter_mut().zip(&self.over) {
@@ -443,10 +443,10 @@ impl WindowDelta {
     }
 }
 
-/// An op that ended or was dropped, as latency bounds count it.
+/// An ended or dropped op, as counted by latency bounds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EndedOp {
-    /// `None` where it ranks as infinite.
+    /// `None` if it ranks as infinite.
     pub(super) latency: Option<Nanos>,
     /// In open load of rows: how its rows wait for their batch.
     pub(super) row_wait: Option<RowWait>,
@@ -454,7 +454,7 @@ pub(super) struct EndedOp {
     pub(super) rows_failed: u64,
 }
 
-/// The additions since they were last taken.
+/// The additions since the last collection.
 #[derive(Debug)]
 pub(super) struct WindowDeltas {
     by_key: Vec<Option<Box<WindowDelta>>>,
@@ -472,7 +472,7 @@ impl WindowDeltas {
         self.by_key.resize_with(keys, || None);
     }
 
-    /// Those of a key.
+    /// The additions of a key.
     pub(super) fn at(&mut self, key: usize) -> &mut WindowDelta {
         let bounds = self.bounds;
         self.by_key[key].get_or_insert_with(|| {
@@ -484,7 +484,7 @@ impl WindowDeltas {
         })
     }
 
-    /// Takes them, in the order of the keys.
+    /// Takes the additions, in the order of the keys.
     pub(super) fn take(&mut self) -> Vec<WindowDelta> {
         self.by_key.iter_mut().filter_map(Option::take).map(|delta| *delta).collect()
     }
@@ -514,7 +514,8 @@ mod tests {
     }
 
     proptest! {
-        /// However the ops are dealt out to threads, and whenever what came in is handed over.
+        /// The totals do not depend on how ops are distributed over threads, or on when counts are
+        /// passed on.
         #[test]
         fn the_sum_of_all_parts_is_the_whole(
             ops in prop::collection::vec((0_u64..80, 1_u32..9, 0_usize..3, any::<bool>()), 0..60),

@@ -13,10 +13,10 @@ use super::Failures;
 use crate::pacer::time_of;
 use crate::schedule::Schedule;
 
-/// Bound of an error example, bytes.
+/// Maximum length of an error example, bytes.
 const EXAMPLE_BYTES_MAX: usize = 300;
 
-/// How the rows of a batch wait for it to fill: row i of n waits (n - 1 - i) / rate.
+/// Waiting times of the rows of a batch until it is full: row i of n waits (n - 1 - i) / rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowWait {
     /// Rows of a batch.
@@ -25,11 +25,12 @@ pub struct RowWait {
     pub rate: Rate,
 }
 
-/// Row latencies are taken at this many evenly spread rows of a batch, each for its share.
+/// Row latencies are computed at this many evenly spaced rows of a batch; each represents an equal
+/// part of it.
 const ROW_STRATA: u64 = 16;
 
 impl RowWait {
-    /// Waiting of the row that `rows_behind` rows follow.
+    /// Waiting time of the row that is followed by `rows_behind` rows.
     fn wait(self, rows_behind: u64) -> Nanos {
         time_of(u128::from(rows_behind), self.rate)
     }
@@ -39,9 +40,9 @@ impl RowWait {
     /// 16 strata, each at its middle, so a wait is off by at most a 32nd of the time in which the
     /// batch filled, and a latency of `ops` by the resolution of its histogram.
     ///
-    /// A batch that failed or never ended makes as many rows that never ended. So do the rows of partial ops that were
-    /// not acknowledged: `failed` has them by the latency of their op. They are taken from all strata alike, because not
-    /// every target says which they were.
+    /// All rows of a batch that failed or never ended count as never ended, and so do the unacknowledged rows of
+    /// partial ops: `failed` has them by the latency of their op. They are taken from all strata equally, because not
+    /// every target reports which rows they were.
     pub fn row_latencies(
         self,
         ops: &LatencyHistogram,
@@ -76,8 +77,8 @@ impl RowWait {
         rows
     }
 
-    /// Rows of a batch that rank above `bound`: those that `failed`, and of the others those whose latency is above it,
-    /// taken alike from the whole batch.
+    /// Rows of a batch that rank above `bound`: the `failed` ones, and others whose latency is above it, taken equally
+    /// from the whole batch.
     pub(super) fn rows_above(self, op_latency: Nanos, failed: u64, bound: Nanos) -> u64 {
         if op_latency > bound {
             return self.rows;
@@ -107,35 +108,35 @@ pub struct KeyStats {
     pub sent: u64,
     /// Ops acknowledged, as a whole or in part.
     pub acknowledged: u64,
-    /// Ops due and never sent.
+    /// Ops that were intended and never sent.
     pub dropped: u64,
-    /// What was acknowledged in the phase, whenever it was due.
+    /// Acknowledgments in the phase, whenever the ops were intended.
     pub answered: AnsweredRecord,
-    /// Further attempts.
+    /// Retries.
     pub retries: u64,
     /// Ops with an error, by class.
     pub errors: BTreeMap<ErrorClass, ClassErrors>,
     /// The same by message.
     pub failures: Failures,
-    /// Rows by fate.
+    /// Rows by outcome.
     pub rows: RowCounts,
-    /// Bytes of answers.
+    /// Bytes of responses.
     pub response_bytes: u64,
-    /// Rows of answers.
+    /// Rows of responses.
     pub response_rows: u64,
     /// Finished minus intended.
     pub latency: LatencyHistogram,
     /// Finished minus started.
     pub service: LatencyHistogram,
-    /// Due while every session was busy.
+    /// Session wait: the time during which all sessions were busy.
     pub session_wait: LatencyHistogram,
-    /// Our own delay.
+    /// Client lag.
     pub client_lag: LatencyHistogram,
-    /// Finished minus intended, without our own delay; open load only.
+    /// Finished minus intended, without client lag; open load only.
     pub undelayed: Option<LatencyHistogram>,
     /// Rows of open inserts.
     pub row_latency: Option<LatencyHistogram>,
-    /// Their rows that partial ops did not store, by the latency of the op.
+    /// Rows that partial ops did not store, by the latency of the op.
     pub(super) rows_failed: Option<LatencyHistogram>,
     /// Failed ops.
     pub error_latency: LatencyHistogram,
@@ -144,11 +145,11 @@ pub struct KeyStats {
 /// Ops with errors of one class.
 #[derive(Debug, Clone, Default)]
 pub struct ClassErrors {
-    /// Ops that failed, as a whole or in part.
+    /// Ops that failed, completely or in part.
     pub failed: u64,
     /// Those of them that were acknowledged in part.
     pub partial: u64,
-    /// The target's words about the first.
+    /// The target's message for the first one.
     pub example: String,
 }
 
@@ -185,14 +186,14 @@ impl KeyStats {
         LatencyHistogram::fine()
     }
 
-    /// Latencies without our own delay, with the ops that never ended.
+    /// Latencies without client lag, including the ops that never ended.
     pub fn undelayed(&self) -> Option<LatencyHistogram> {
         let mut undelayed = self.undelayed.clone()?;
         undelayed.record_beyond(self.latency.beyond(), self.latency.waited());
         Some(undelayed)
     }
 
-    /// Adds what another thread measured.
+    /// Adds another thread's measurements.
     pub fn merge(&mut self, other: &Self) {
         self.offered += other.offered;
         self.sent += other.sent;
@@ -242,7 +243,7 @@ impl KeyStats {
         }
     }
 
-    /// Notes rows of a partial op of this latency that were not acknowledged.
+    /// Records the unacknowledged rows of a partial op with this latency.
     pub(super) fn note_rows_failed(&mut self, latency: Nanos, rows: u64) {
         if rows > 0 {
             let failed = self.rows_failed.get_or_insert_with(Self::histogram);
@@ -250,7 +251,7 @@ impl KeyStats {
         }
     }
 
-    /// Notes why an op failed, as a whole or in part.
+    /// Records why an op failed, completely or in part.
     pub(super) fn note_error(&mut self, outcome: &Outcome, latency: Nanos) {
         let Some(error) = &outcome.error else { return };
         self.failures.note(error, 0);
@@ -271,20 +272,20 @@ impl KeyStats {
     }
 }
 
-/// Where the keys of a pass come from.
+/// The source of the keys of a pass.
 #[derive(Debug, Clone)]
 pub(crate) struct PhaseKeys {
     /// The plan.
     pub(crate) plan: Arc<Plan>,
-    /// Its phases, and those that were added.
+    /// The phases of the plan, and the added ones.
     pub(crate) schedule: Arc<Schedule>,
     /// Ops of the workload.
     pub(crate) ops: usize,
 }
 
 impl PhaseKeys {
-    /// All keys as they stand: phase by phase, in each stream by stream, and in those op by op. Of each, how its
-    /// rows wait for their batch.
+    /// All keys in their current state, ordered by phase, stream, and op, each with how its rows wait for their
+    /// batch.
     pub(crate) fn all(&self) -> Vec<Option<RowWait>> {
         let mut keys = Vec::new();
         for phase in self.schedule.all() {

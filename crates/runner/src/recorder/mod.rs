@@ -1,12 +1,13 @@
-//! The recorder: one per executor thread, no locks; what it holds is taken once a second.
+//! The recorder: one per executor thread, without locks; its counts are collected once a second.
 //!
-//! Latency belongs to the second and the phase in which an op was *due*, throughput to the second in which it
-//! *finished*. Results are keyed by (phase, stream, op), so that steps never blend. Failed and dropped ops rank as
-//! infinite; failed ones have a histogram of their own as well. Of an op that the target acknowledged in part the rows
-//! that it did not rank as infinite.
+//! Latency belongs to the second and phase for which an op was *intended*, throughput to the second in which it
+//! *finished*. Results are keyed by (phase, stream, op), so steps are never mixed. Failed and dropped ops rank as
+//! infinite; failed ones also have a separate histogram. If the target acknowledged an op in part, the other rows rank
+//! as infinite.
 //!
-//! Failed ops are counted by class, code and message. Messages that differ in their numbers only are one: a server
-//! quotes the key of each row that it refuses. Beyond a bound, further ones count together.
+//! Failed ops are counted by class, code, and message. Messages that differ only in their numbers count as one,
+//! because a server quotes the key of each rejected row. Beyond a maximum number, further messages are counted
+//! together.
 
 mod intervals;
 mod key_stats;
@@ -35,30 +36,30 @@ pub use key_stats::{ClassErrors, KeyStats, RowWait};
 pub struct Ended<'a> {
     /// Position in the recorder's keys.
     pub key: usize,
-    /// When it was due; in closed load, when it was sent.
+    /// Its intended time; in closed load, when it was sent.
     pub intended: Nanos,
-    /// Whether it was asked because its session was free.
+    /// Whether it was sent because its session was idle (closed load).
     pub closed: bool,
-    /// When its session became free.
+    /// When its session became idle.
     pub free: Nanos,
     /// When it was sent.
     pub started: Nanos,
-    /// When its answer was complete, or was given up.
+    /// When its response was complete, or it timed out.
     pub finished: Nanos,
-    /// Begin of its phase.
+    /// Start of its phase.
     pub phase_start: Nanos,
-    /// The key and the begin of the phase in which it finished; `None` in the drain.
+    /// The key and the start of the phase in which it finished; `None` in the drain.
     pub finished_in: Option<(usize, Nanos)>,
-    /// Rows that it holds.
+    /// Number of its rows.
     pub rows: u64,
-    /// Further attempts.
+    /// Number of retries.
     pub retries: u32,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: &'a Outcome,
 }
 
 impl Ended<'_> {
-    /// How late the load generator was.
+    /// Client lag: the delay caused by the load generator.
     fn lag(&self) -> Nanos {
         let could_start = if self.closed { self.free } else { self.intended.max(self.free) };
         self.started.saturating_sub(could_start)
@@ -68,13 +69,13 @@ impl Ended<'_> {
         self.finished.saturating_sub(self.started)
     }
 
-    /// Its latency as percentiles have it; `None` where it ranks as infinite.
+    /// Its latency as counted by percentiles; `None` if it ranks as infinite.
     fn ranked(&self) -> Option<Nanos> {
         let is_acknowledged = self.outcome.is_acknowledged();
         is_acknowledged.then(|| self.latency())
     }
 
-    /// From its intended time to its end, whatever that was.
+    /// Time from its intended time to its end, whatever the outcome.
     fn latency(&self) -> Nanos {
         self.finished.saturating_sub(self.intended)
     }
@@ -87,24 +88,24 @@ impl Ended<'_> {
     }
 }
 
-/// What came in since it was last taken.
+/// Counts since the last collection.
 #[derive(Debug)]
 pub struct Recorded {
-    /// Counts of seconds, in the order in which they began.
+    /// Counts of seconds, in order of their start.
     pub intervals: Vec<IntervalDelta>,
-    /// In which milliseconds something was acknowledged.
+    /// The milliseconds with an acknowledgment.
     pub acknowledgements: Vec<AcknowledgementMap>,
     /// Counts per 100 ms, in the order of the keys.
     pub windows: Vec<WindowDelta>,
 }
 
-/// Everything that one executor thread has measured.
+/// All measurements of one executor thread.
 #[derive(Debug)]
 pub struct Recorder {
     stats: Vec<Option<Box<KeyStats>>>,
-    /// In open load of rows, by key: how the rows wait for their batch.
+    /// By key, for open load in rows: how the rows wait for their batch.
     keys: Vec<Option<RowWait>>,
-    /// Where keys come from that were added since.
+    /// The source of keys that were added later.
     later: Option<PhaseKeys>,
     bounds: Vec<Objective>,
     intervals: Intervals,
@@ -114,8 +115,8 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder for these keys; of each, in open load of rows, how its rows wait for their batch. `objectives`
-    /// are those of the plan, of which the ones that bound a latency are counted per window. Seconds count from
+    /// A recorder for these keys, each with how its rows wait for their batch (for open load in rows).
+    /// `objectives` are those of the plan; those that bound a latency are counted per window. Seconds count from
     /// `origin`.
     pub fn new(keys: Vec<Option<RowWait>>, objectives: &[Objective], origin: Nanos) -> Self {
         let bounds: Vec<Objective> = objectives
@@ -135,13 +136,13 @@ impl Recorder {
         }
     }
 
-    /// A recorder for the keys of a pass, those included that are added while it goes on.
+    /// A recorder for the keys of a pass, including those that are added during it.
     pub(crate) fn of_pass(keys: PhaseKeys, objectives: &[Objective], origin: Nanos) -> Self {
         let recorder = Self::new(keys.all(), objectives, origin);
         Self { later: Some(keys), ..recorder }
     }
 
-    /// Learns of a key that was added since.
+    /// Registers a key that was added later.
     fn know(&mut self, key: usize) {
         if key < self.keys.len() {
             return;
@@ -199,7 +200,7 @@ impl Recorder {
         self.record_intervals(op, ranked);
     }
 
-    /// Notes an op in the phase in which it ended, if that is any.
+    /// Counts an op in the phase in which it ended, if any.
     fn note_end(&mut self, op: &Ended<'_>, acknowledged: bool) {
         let Some((key, phase_start)) = op.finished_in else {
             return;
@@ -254,7 +255,7 @@ impl Recorder {
         }
     }
 
-    /// Records an op that was due and never sent.
+    /// Records an op that was intended and never sent.
     pub fn record_dropped(&mut self, key: usize, intended: Nanos, phase_start: Nanos) {
         self.know(key);
         let row_wait = self.keys[key];
@@ -273,7 +274,7 @@ impl Recorder {
         due.latency.record_beyond(1, Nanos::ZERO);
     }
 
-    /// What came in since the last call.
+    /// The counts since the last call.
     pub fn take(&mut self) -> Recorded {
         Recorded {
             intervals: self.intervals.take(),
@@ -282,8 +283,8 @@ impl Recorder {
         }
     }
 
-    /// The totals, by key, without what [`Self::take`] hands over. Row latencies are made here, of the ops'
-    /// latencies.
+    /// The totals, by key, without the counts that [`Self::take`] returns. Computes row latencies from the
+    /// ops' latencies.
     pub fn finish(mut self) -> Vec<Option<Box<KeyStats>>> {
         for (stats, wait) in self.stats.iter_mut().zip(&self.keys) {
             if let (Some(stats), Some(wait)) = (stats, wait) {
@@ -311,27 +312,27 @@ fn stats_of(stats: &mut [Option<Box<KeyStats>>], key: usize) -> &mut KeyStats {
     stats[key].get_or_insert_with(Box::default)
 }
 
-/// Distinct messages that are kept per op.
+/// Maximum number of distinct messages kept per op.
 const MESSAGES_MAX: usize = 20;
-/// Characters of a message.
+/// Maximum number of characters of a message.
 const MESSAGE_MAX: usize = 300;
-/// Stands for all messages of a class beyond the bound.
+/// Represents all messages of a class beyond the maximum.
 const OTHERS: &str = "other messages";
 
 /// Class, code, and the message without its numbers.
 type Kind = (ErrorClass, Option<String>, String);
 
-/// See the module.
+/// The key of a failure: see the module.
 #[derive(Debug, Clone, Default)]
 pub struct Failures(BTreeMap<Kind, Seen>);
 
-/// How often something was seen, and when last.
+/// A count, and the time of the last occurrence.
 #[derive(Debug, Clone, Default)]
 struct Seen {
     count: u64,
-    /// The words of the first one.
+    /// The first message.
     message: String,
-    /// In seconds from the start of the run; 0 where it is not counted by second.
+    /// In seconds from the start of the run; 0 if not counted by second.
     last_s: u64,
 }
 
@@ -349,7 +350,7 @@ impl Failures {
         }
     }
 
-    /// Those of a second of a journal, without the ones of an unknown class.
+    /// The counts of a second in a journal, without those of an unknown class.
     pub(crate) fn of_second(second: u64, records: &[FailureRecord]) -> Self {
         let mut failures = Self::default();
         for record in records {
@@ -384,12 +385,12 @@ impl Failures {
         known.last_s = known.last_s.max(last_s);
     }
 
-    /// As they stand in a record, most frequent first.
+    /// The counts as stored in a record, most frequent first.
     pub(crate) fn records(&self) -> Vec<FailureRecord> {
         self.seen().into_iter().map(|(failure, _)| failure).collect()
     }
 
-    /// The same, each with the second in which it was seen last.
+    /// The same, each with the second of its last occurrence.
     pub(crate) fn seen(&self) -> Vec<(FailureRecord, u64)> {
         let records = self.0.iter().map(|((class, code, _), seen)| {
             let record = FailureRecord {
@@ -407,7 +408,7 @@ impl Failures {
     }
 }
 
-/// The text with each number as one `#`.
+/// The text with each number replaced by one `#`.
 fn without_numbers(text: &str) -> String {
     let mut short = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -332,7 +332,7 @@ impl Run {
         is_certain.then(|| self.tables.rows_due(ledgers)).flatten()
     }
 
-    /// As [`Self::renew`], after an interrupted audit.
+    /// Like [`Self::renew`], after an interrupted audit.
     async fn renew_after(&self, audited: &AuditOutcome, admin: &mut Box<dyn Admin>) {
         let status = audited.record.status;
         if matches!(status, AuditStatus::Failed | AuditStatus::Timeout) {

@@ -27,7 +27,7 @@ const RENEW_LIMIT: Nanos = Nanos::from_secs(10);
 const STOPPED: &str =
     "stopped by the user before the load began: no load was sent, and there is no record";
 
-/// The result of a preparation, unless the user stops the run first.
+/// The result of a preparation step, unless the user stops the run first.
 pub(super) async fn unless_stopped<T>(
     interrupts: &Interrupts,
     preparation: impl Future<Output = Result<T, UserError>>,
@@ -48,7 +48,7 @@ impl Run {
         bound: &Arc<BoundWorkload>,
     ) -> Result<(), UserError> {
         let target = &self.request.target;
-        // A model prepares nothing, and an additional session would change its course.
+        // A model prepares nothing, and an additional session would change its results.
         if target.capabilities().simulated {
             return Ok(());
         }
@@ -98,16 +98,16 @@ impl Run {
     }
 }
 
-/// For a statement that was given up.
+/// The error for a statement that timed out.
 const IDLE_LIMIT: Nanos = Nanos::from_secs(15);
-/// Shares write from their common start on: the first one tries only where it is further away than this, and
-/// recreates no table in the last part of it.
+/// Shares write from their common start on. The first share runs the canary only if that start is further
+/// away than this, and recreates no table in the last part of this time.
 const BEFORE_START: Nanos = Nanos::from_secs(5);
 const LAST_MOMENT: Nanos = Nanos::SECOND;
 
 impl Run {
-    /// Has the audit try itself on the tables that this run has made, which are made anew then, and
-    /// returns the workload as it is to be audited.
+    /// Runs the canary on the tables that this run has created, which are then recreated, and
+    /// returns the workload to be audited.
     pub(super) async fn try_audit(
         &mut self,
         admin: &mut Box<dyn Admin>,
@@ -132,7 +132,7 @@ impl Run {
         self.bind(&facts.dialects)
     }
 
-    /// A model has no types; and another share must not write yet to a table that is about to be made again.
+    /// A model has no types; and other shares must not write yet to a table that is about to be recreated.
     fn has_canary(&self) -> bool {
         let (plan, capabilities) = (&self.request.plan, self.request.target.capabilities());
         let level = plan.audit.level.min(capabilities.auditable);
@@ -141,10 +141,10 @@ impl Run {
         audits && writes(&self.request) && (plan.share.of == 1 || self.is_alone_for(BEFORE_START))
     }
 
-    /// Whether this is the first of several shares, and the others write nothing for so long.
+    /// Whether this is the first of several shares, and the others write nothing during this time.
     fn is_alone_for(&self, time: Nanos) -> bool {
         let plan = &self.request.plan;
-        // Rows to load are loaded by each share at once.
+        // Every share begins to load its rows at once.
         let waits = plan.share.index == 1 && plan.workload.rows_to_load == 0;
         waits && self.request.start_in > self.timeline.now().saturating_add(time)
     }
@@ -182,12 +182,13 @@ impl Run {
             Err(error) => error.kind == UserErrorKind::Interrupted,
         };
         if is_given_up {
-            // A statement was given up, whose rows may still come.
+            // A statement timed out, and its rows may still arrive.
             self.renew(admin).await;
             let deadline = self.timeline.now().saturating_add(IDLE_LIMIT);
             let start = Some(self.request.start_in).filter(|_| self.request.plan.share.of > 1);
             if !admin.quiesce(start.unwrap_or(deadline).min(deadline)).await? {
-                // Its rows would be behind those of the load; the next run recreates the tables.
+                // Its rows could be mixed with those of the load; the next run recreates the
+                // tables.
                 tried?;
                 return Err(still_running());
             }
@@ -198,20 +199,20 @@ impl Run {
         let (request, identity) = (&self.request, self.row_identity.clone());
         let ended = self.tables.end_canary(admin.as_mut(), bound, request, &identity);
         let ended = ended.await;
-        // What was found is more than what could not be cleaned up behind it.
+        // An error of the canary outweighs an error of the cleanup.
         let uncompared = tried?.unwrap_or_default();
         ended?;
         Ok(uncompared)
     }
 }
 
-/// Its rows may come at any time.
+/// Its rows may arrive at any time.
 fn still_running() -> UserError {
     UserError::statement("a statement of the audit's try in the new tables is still running")
         .with_hint("find out what it waits for; --audit off begins the load without a try")
 }
 
-/// The other shares begin to write, to tables that should have been recreated before.
+/// The error if the other shares begin to write to tables that should have been recreated first.
 fn too_late() -> UserError {
     UserError::statement("the audit's try in the new tables was not over before --start-at")
         .with_hint("start all shares again, with --drop for the first one and a later --start-at")

@@ -36,11 +36,12 @@ use crate::time_limits::within;
 
 /// Time limit for a response, with the connection for it.
 const ANSWER_LIMIT: Nanos = Nanos::from_secs(10);
-/// How long the sample that asks for a response waits for it …
+/// How long the sample that requests a response waits for it …
 const WAIT: Nanos = Nanos::from_secs(1);
 /// … and how long each later sample does, so that the other sources are still polled once a second.
 const LATER_WAIT: Nanos = Nanos::from_millis(100);
-/// At the end of a pass, a source whose last response is older than this is polled though it rests.
+/// At the end of a pass, a source whose last response is older than this is polled even while it
+/// rests.
 const FRESH: Nanos = Nanos::from_secs(5);
 /// Pause after a failure; it doubles with each further failure …
 const PAUSE_MIN: Nanos = Nanos::from_secs(1);
@@ -67,7 +68,7 @@ struct Source {
     record: TelemetrySource,
     open: Opener,
     reader: Option<Box<dyn TelemetryReader>>,
-    /// When a response was asked for that has not arrived.
+    /// When the pending response was requested.
     pending: Option<(Nanos, BoxFuture<'static, Reading>)>,
     /// When the last response arrived.
     responded_at: Nanos,
@@ -309,7 +310,7 @@ impl Source {
         None
     }
 
-    /// Asks for a response, on a new connection after a failure.
+    /// Requests a response, on a new connection after a failure.
     fn reading(&mut self, timeline: &Rc<dyn Timeline>) -> BoxFuture<'static, Reading> {
         let kept = self.reader.take();
         let opening = kept.is_none().then(|| (self.open)(Rc::clone(timeline)));

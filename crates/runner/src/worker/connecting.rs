@@ -167,7 +167,7 @@ impl Worker {
     }
 }
 
-/// The sessions of one thread at a target that accepts none: one of them retries often, and wakes the others once
+/// The sessions of one thread whose target accepts none: one of them retries often, and wakes the others once
 /// connected. This measures an outage at a fine resolution, and does not flood a target that starts.
 #[derive(Default)]
 pub(crate) struct ReconnectOrder {
