@@ -103,8 +103,8 @@ pub trait ServerAdmin {
     fn refused_inserts(&self) -> Vec<(&'static str, &'static str)> {
         Vec::new()
     }
-    /// Sentences for the reader of the record, requested after the load: the target's state as far as no metric shows
-    /// it.
+    /// Sentences for the reader of the record, requested after the load: aspects of the target's state that no metric
+    /// shows.
     fn remarks(&mut self) -> Response<'_, Vec<String>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
@@ -143,7 +143,7 @@ pub trait TableAdmin {
     fn storage_bytes<'a>(&'a mut self, _workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
         Box::pin(std::future::ready(Ok(None)))
     }
-    /// What the workload's tables set for themselves, whoever made them, by the names of the settings.
+    /// The tables' own settings, by name, no matter who created the tables.
     fn table_settings<'a>(
         &'a mut self,
         _workload: &'a BoundWorkload,
@@ -243,10 +243,10 @@ pub struct TargetFacts {
     pub tables: TableFeatures,
     /// Several statements can be one transaction.
     pub transactions: bool,
-    /// A batch insert is applied as a whole or not at all, in this insert mode.
+    /// A batch insert is atomic in this insert mode.
     pub atomic_batches: bool,
-    /// The most that a load generator sends to it, rows or queries per second, where the target simulates that too:
-    /// a ceiling that nobody needs to measure.
+    /// The ceiling of a load generator in rows or queries per second, if the target simulates the load generator as
+    /// well; it need not be measured.
     pub generator_ceiling: Option<u64>,
 }
 

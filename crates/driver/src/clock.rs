@@ -166,7 +166,7 @@ impl SimulatedTimeline {
         Self::default()
     }
 
-    /// Runs `future` to completion. `None` if it waits for something that no deadline brings.
+    /// Runs `future` to completion. `None` if it waits for something other than a deadline.
     pub fn block_on<T: 'static>(&self, future: impl Future<Output = T> + 'static) -> Option<T> {
         let mut pool = LocalPool::new();
         let result = Rc::new(RefCell::new(None));
@@ -433,7 +433,7 @@ mod tests {
             join(sleep(20), sleep(5)).await
         })
         .unwrap();
-        // Never early. How late depends on the machine; the benchmark measures it.
+        // Never early. The delay depends on the machine; the benchmark measures it.
         assert!(late.0.is_some() && late.1.is_some());
     }
 }

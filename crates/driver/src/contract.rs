@@ -52,8 +52,8 @@ pub trait Driver: Sync {
     fn sink(&self) -> Option<&'static str> {
         None
     }
-    /// Environment variables that contain a secret and are read. Commands that are started for the user must not get
-    /// them.
+    /// Environment variables that it reads and that contain a secret. Commands that are started for the user must
+    /// not get them.
     fn secret_variables(&self) -> &'static [&'static str] {
         &[]
     }
@@ -81,7 +81,8 @@ pub struct TargetOptions {
 }
 
 impl TargetOptions {
-    /// The insert mode that `--insert` names, if any; `of` finds the target's modes by their `names`.
+    /// The insert mode that `--insert` names, if any; `of` returns the target's mode of a name, and
+    /// `names` lists all of them.
     pub fn insert_mode<M>(
         &self,
         of: impl FnOnce(&str) -> Option<M>,

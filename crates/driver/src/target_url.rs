@@ -3,9 +3,9 @@
 //! A password leaves this module only as a [`Secret`], whose `Debug` and `Display` hide it.
 //!
 //! Passwords and tokens are removed from text that may contain a URL: command-line arguments and messages. This works
-//! on plain text without parsing URLs, because texts with secrets are often not valid URLs. It rather hides too much:
-//! everything from the first `:` after the scheme to the last `@` of a word. Secrets of this run are also removed from
-//! a server's texts, wherever they occur.
+//! on plain text without parsing URLs, because texts with secrets are often not valid URLs. It prefers to hide too
+//! much: everything from the first `:` after the scheme to the last `@` of a word. Secrets of this run are also
+//! removed from a server's texts, wherever they occur.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -320,7 +320,7 @@ const CUT: char = '…';
 /// Remembers a secret of this run, so that it is removed from servers' texts.
 pub fn remember(secret: &str) {
     let mut all = OF_THIS_RUN.write().unwrap_or_else(PoisonError::into_inner);
-    // Also in the form that it has in a text of one line.
+    // Also in its form within a one-line text.
     let words: Vec<&str> = secret.split_whitespace().collect();
     for form in [secret.to_owned(), words.join(" ")] {
         if !form.is_empty() && all.len() < REMEMBERED_MAX && !all.contains(&form) {

@@ -97,7 +97,7 @@ impl LingeringBackends {
         }
     }
 
-    /// These backends are gone, or their ids belong to new connections.
+    /// Removes backends that no longer exist, or whose ids belong to new connections.
     pub fn forget(&self, backends: &[i64]) {
         self.listed().retain(|backend| !backends.contains(backend));
     }

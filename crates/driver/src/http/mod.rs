@@ -44,7 +44,7 @@ pub struct HttpConnection {
     written: usize,
     /// Bytes of the current request.
     length: usize,
-    /// The server's idle timeout of this connection, if it reports one; seconds.
+    /// The server's idle timeout of this connection in seconds, if it reports one.
     kept_for: Option<u64>,
 }
 

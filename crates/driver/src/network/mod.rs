@@ -213,7 +213,7 @@ impl BufferedStream {
 
     /// Sets the server's id of the connection; it is recorded as lingering when the connection ends.
     pub fn set_backend(&mut self, backend: i64, lingering: &Arc<LingeringBackends>) {
-        // If a new connection has this id, the old one is gone.
+        // If a new connection has this id, the old connection no longer exists.
         lingering.forget(&[backend]);
         self.backend = Some((backend, Arc::clone(lingering)));
     }

@@ -96,7 +96,8 @@ pub trait SqlServer {
         Ok(None)
     }
 
-    /// Table, name, and value of what the tables in a list of names, as literals, set for themselves.
+    /// Selects the own settings of tables, as table, name, and value; the tables are a list of
+    /// literals.
     async fn table_settings(
         &self,
         _connection: &mut SqlConnection<Self::Wire>,
@@ -105,8 +106,8 @@ pub trait SqlServer {
         Ok(Vec::new())
     }
 
-    /// Asks for the bytes of the tables in a list of names, as literals; none where the server reports
-    /// none.
+    /// Queries the sizes in bytes of tables, a list of literals; `None` if the server does not report
+    /// sizes.
     fn storage_query(&self, _names: &str) -> Option<String> {
         None
     }
@@ -140,7 +141,8 @@ pub struct SqlAdmin<S: SqlServer> {
     lingering: Arc<LingeringBackends>,
     /// The server's directories, if it is on this machine; `None` until queried.
     directories: Option<Vec<PathBuf>>,
-    /// It had no room for a statement of the audit: the next ones take little, and longer.
+    /// It lacked resources for a statement of the audit: the next ones use less memory, and take
+    /// longer.
     is_frugal: bool,
 }
 

@@ -1,8 +1,8 @@
 //! The audit's statements, and how to read their responses: checksums by key, and rows to be read back, with the texts
 //! of their values.
 //!
-//! The inner query computes each row's key and the integers of its values once; what ends it keeps planners from
-//! computing them again in every sum. Must not know which rows are expected.
+//! The inner query computes each row's key and the integers of its values once; its last clause prevents
+//! planners from recomputing them in every sum. Must not know which rows are expected.
 
 use highwater_model::numbers::{signed_to_f64, truncate_to_i64};
 use highwater_model::op::{BoundColumn, BoundTable, ColumnType, Value};
@@ -17,16 +17,16 @@ use super::facts::AUDITED;
 use crate::contract::{KeyCounts, KeySums};
 use crate::sql::connection::Texts;
 
-/// Keys or blocks of keys that one statement names, at most: a server looks them up by hash.
+/// Maximum number of keys or blocks of keys in one statement: a server looks them up by hash.
 const BLOCKS_MAX: u64 = 10_000;
-/// Ranges that one statement looks up by an index.
+/// Maximum number of ranges that one statement looks up by an index.
 const LOCATED_MAX: usize = 50;
 /// Maximum number of ranges to look up; beyond it, one pass over the table is cheaper.
 const RANGES_LOCATED_MAX: usize = 2_000;
 
-/// Where a query finds the rows of a table or of its slice, without those that later ones have replaced: a
-/// server that merges rows with the same key does so when it likes. What is not in the slice is left out
-/// where the rows are, before anything is made of them.
+/// The source of a query: the rows of a table or of its slice, without replaced rows, because a server
+/// that merges rows with the same key does so at any time. Rows outside the slice are filtered before
+/// anything is computed from them.
 fn current_rows(dialect: &Dialect, table: &BoundTable, locate: Option<String>) -> String {
     let mut rows = dialect.identifier(&table.name);
     if table.replaces {
@@ -46,8 +46,8 @@ pub fn counts(dialect: &Dialect, table: &BoundTable, width: u64) -> String {
     by_bucket(dialect, table, width.max(1), ["", "", ""])
 }
 
-/// Counts rows by key div width. Between words of the statement stand: columns of its own, columns of what
-/// it reads, and what follows that.
+/// Counts rows by key div width. The arguments are inserted into the statement: its own columns, the
+/// columns of its source, and the text after the source.
 fn by_bucket(dialect: &Dialect, table: &BoundTable, width: u64, between: [&str; 3]) -> String {
     let [sums, values, fence] = between;
     let (k, bucket) =
@@ -62,7 +62,7 @@ fn by_bucket(dialect: &Dialect, table: &BoundTable, width: u64, between: [&str; 
     )
 }
 
-/// The response to [`counts`]; none if it is not made of integers.
+/// The response to [`counts`]; `None` if it does not consist of integers.
 pub fn counted(rows: &Texts) -> Option<KeyCounts> {
     let mut counts = KeyCounts::default();
     for row in rows {
@@ -84,7 +84,7 @@ pub fn not_integers(place: &str) -> UserError {
         .with_hint("the workload's `key` must be an integer expression")
 }
 
-/// Adds up the table by groups of `width` keys or, where that is too wide, parts of it.
+/// Sums the table by groups of `width` keys, or by parts of that width if it is too wide.
 pub fn sums(dialect: &Dialect, table: &BoundTable, width: u64) -> String {
     let k = dialect.inner_name("k");
     let mut values = String::new();
@@ -96,7 +96,7 @@ pub fn sums(dialect: &Dialect, table: &BoundTable, width: u64) -> String {
         }
         let name = dialect.inner_name(&format!("v{at}"));
         values.push_str(&format!(", {} AS {name}", inner(dialect, column)));
-        // What `inner` made.
+        // The columns computed by `inner`.
         let value = match column.kind {
             ColumnType::Text | ColumnType::Object if column.value.is_none() => {
                 (dialect.number_of_hash)(&name)
@@ -119,7 +119,7 @@ fn group_width(width: u64) -> u64 {
     width.clamp(1, GROUP_WIDTH_MAX)
 }
 
-/// The response to [`sums`]; none if it is not made of integers.
+/// The response to [`sums`]; `None` if it does not consist of integers.
 pub fn summed(table: &BoundTable, width: u64, rows: &Texts) -> Option<KeySums> {
     let mut sums = KeySums {
         covered: table.columns.iter().map(|c| c.form().is_summed()).collect(),
@@ -130,7 +130,7 @@ pub fn summed(table: &BoundTable, width: u64, rows: &Texts) -> Option<KeySums> {
     Some(sums)
 }
 
-/// Takes one row; none if it is not made of integers.
+/// Reads one row; `None` if it does not consist of integers.
 fn take_sums(sums: &mut KeySums, width: u64, row: &[Option<String>]) -> Option<()> {
     let [Some(bucket), Some(rows), values @ ..] = row else {
         return None;
@@ -141,7 +141,7 @@ fn take_sums(sums: &mut KeySums, width: u64, row: &[Option<String>]) -> Option<(
         return Some(());
     };
     let numbers = values.iter().map(|sum| {
-        // Sums beyond 64 bits are decimals here; what counts is their rest of 2⁶⁴.
+        // Sums beyond 64 bits are decimals here; only their remainder modulo 2⁶⁴ matters.
         let sum = sum.as_deref()?.split('.').next()?.parse::<u128>().ok()?;
         u64::try_from(sum & u128::from(u64::MAX)).ok()
     });
@@ -182,7 +182,7 @@ fn inner(dialect: &Dialect, column: &BoundColumn) -> String {
     }
 }
 
-/// Statements that together give the rows of the ranges, among others: key, then values.
+/// Statements that together return the rows of the ranges, and possibly others: key, then values.
 /// Each comes with the ranges that it covers.
 pub fn reads<'r>(
     dialect: &Dialect,
@@ -233,7 +233,7 @@ pub fn of_key(dialect: &Dialect, statement: &str, key: u64) -> String {
     format!("{statement} AND {} = {key}", dialect.inner_name("k"))
 }
 
-/// A condition on `k` that all keys of the ranges fulfil, and few others.
+/// A condition on `k` that is true for all keys of the ranges, and for few others.
 fn keys_within(dialect: &Dialect, ranges: &[KeyRange]) -> String {
     let k = dialect.inner_name("k");
     if let [only] = ranges {
@@ -252,7 +252,7 @@ fn keys_within(dialect: &Dialect, ranges: &[KeyRange]) -> String {
     dialect.one_of(&format!("({block})"), &list.join(","))
 }
 
-/// The blocks of `width` keys that hold the ranges; one more than the bound where there are more.
+/// The blocks of `width` keys that contain the ranges; one more than the maximum if there are more.
 fn blocks(ranges: &[KeyRange], width: u64) -> Vec<u64> {
     let mut blocks: Vec<u64> = Vec::new();
     for range in ranges {
@@ -268,7 +268,7 @@ fn blocks(ranges: &[KeyRange], width: u64) -> Vec<u64> {
     blocks
 }
 
-/// A column as it is to be read back.
+/// The expression that reads a column back.
 fn raw(dialect: &Dialect, column: &BoundColumn) -> String {
     let name = dialect.identifier(&column.name);
     match (&column.value, column.kind) {
@@ -323,7 +323,7 @@ fn value(column: &BoundColumn, text: String) -> Value {
     read.unwrap_or_else(|| Value::Text(text.into()))
 }
 
-/// A time that was read as a double, which some servers write with an exponent.
+/// A time read as a double, which some servers print with an exponent.
 fn milliseconds(ms: f64) -> Value {
     let whole = truncate_to_i64(ms);
     if signed_to_f64(whole).to_bits() == ms.to_bits() {

@@ -2,7 +2,7 @@
 //! from it.
 //!
 //! Telemetry is three small statements, the same over HTTP and over the PostgreSQL wire: nodes, write and search thread
-//! pools, health. Circuit breakers are not included: SQL does not show their use. It must not do I/O.
+//! pools, health. Circuit breakers are not included: SQL does not show their use. Must not do I/O.
 //!
 //! A description has the columns and fields of objects, a sample of their values, its CREATE statement, and the logged
 //! statements about it.
@@ -25,10 +25,10 @@ use crate::telemetry::{Measure, MetricSample, names, units};
 /// Its SQL.
 pub const CRATEDB: Dialect = Dialect {
     table_features: TableFeatures { shards: true, settings: true },
-    // It takes BEGIN for nothing.
+    // It ignores BEGIN.
     rolls_back: false,
     inserts_whole: false,
-    // It does not list inserts long enough to be seen.
+    // It lists inserts too briefly to be observed.
     unread_inserts: Some(Nanos::from_secs(10)),
     refresh: Some("REFRESH TABLE {quoted}"),
     milliseconds: "CAST({} AS bigint)",

@@ -1,5 +1,5 @@
-//! A SQL dialect as a value: how a server's SQL differs from the standard's. A driver brings the value of its server;
-//! the statements of tables, registry, leases, and audit ask it. Must not know a server.
+//! A SQL dialect as a value: how a server's SQL differs from the standard. A driver provides its server's value; the
+//! statements of tables, registry, leases, and audit use it. Must not know a server.
 
 use highwater_model::op::{BoundColumn, BoundTable, ColumnType, Value};
 use highwater_model::table_shape::{RecordedStatements, TableShape};
@@ -19,33 +19,34 @@ pub struct Dialect {
     pub names: &'static [&'static str],
     /// Properties of tables besides columns.
     pub table_features: TableFeatures,
-    /// Whether there are transactions, so that a failed statement leaves something that ROLLBACK has to end.
+    /// Whether there are transactions, so that a failed statement requires a ROLLBACK.
     pub rolls_back: bool,
-    /// Whether an insert of several rows is applied as a whole or not at all.
+    /// Whether an insert of several rows is atomic.
     pub inserts_whole: bool,
-    /// Whether rows can only be added: then what changes is a further row, and the newest one counts.
+    /// Whether rows can only be added: a change is then another row, and the newest one counts.
     pub only_appends: bool,
-    /// How long an insert that lost its client may still lie unread in the server's sockets while no statement is
-    /// listed; absent where the list of backends shows it.
+    /// How long an insert whose client disconnected may stay unread in the server's sockets while no statement is
+    /// listed; absent if the list of backends shows it.
     pub unread_inserts: Option<Nanos>,
-    /// Makes what was written to a table visible, or waits until it is, where that takes a statement.
+    /// Makes writes to a table visible, or waits until they are, if that requires a statement.
     pub refresh: Option<&'static str>,
     /// A quoted identifier, whatever the name contains.
     pub identifier: fn(&str) -> String,
     /// A text literal.
     pub literal: fn(&str) -> String,
-    /// Follows a table whose rows are replaced by later ones with the same key, where the server merges them later.
+    /// Follows the name of a table whose rows are replaced by later ones with the same key, if the server merges
+    /// them later.
     pub current_rows: &'static str,
 
-    /// The whole part of `{dividend}` by `{divisor}`.
+    /// The integer quotient of `{dividend}` by `{divisor}`.
     pub quotient: &'static str,
-    /// A literal that is a 64-bit integer with a sign, also among others of its kind.
+    /// A literal that is a signed 64-bit integer, even in a list of such literals.
     pub integer: &'static str,
-    /// The product of two integers that are not negative, to be added up; the reader of a sum expects that it wraps.
+    /// The product of two non-negative integers, to be summed; the reader of a sum allows for wrapping.
     pub product: fn(&str, &str) -> String,
     /// An expression as a 64-bit integer.
     pub bigint: &'static str,
-    /// A boolean as 1 or 0, null where it is null.
+    /// A boolean as 1 or 0; null stays null.
     pub boolean: &'static str,
     /// An expression in double precision.
     pub double: &'static str,
@@ -66,23 +67,22 @@ pub struct Dialect {
     /// Whether the bigint `{}` is in the list of integers `{list}`; servers look it up by hash where they can.
     pub one_of: &'static str,
 
-    /// Begins the name of a value in an inner query. Where such a name would stand for the column of that name in the
-    /// whole of that query, it makes one that no column has.
+    /// Prefix of the names of values in an inner query. If such a name would shadow a column of the same name in that
+    /// query, the prefix makes it unique.
     pub inner_prefix: &'static str,
     /// Whether groups and their order are given by a column's name, because a number is a constant there.
     pub groups_by_name: bool,
-    /// What keeps a planner from computing the expressions of an inner query again in each of the outer ones, at the
-    /// end of the inner one.
+    /// The end of an inner query that prevents a planner from recomputing its expressions in each outer expression.
     pub fence: &'static str,
-    /// A query of one row that gives the transaction of an audit's statement, which is sent with it, settings of its
-    /// own: those of the database or of the user may have changed since the load, and change how values come back.
+    /// A query of one row, sent with an audit's statement, that sets the settings of its transaction: settings of
+    /// the database or the user may have changed since the load, and affect how values are returned.
     pub audit_settings: Option<&'static str>,
-    /// The end of an audit's statement, and of a frugal one, which takes little memory.
+    /// The end of an audit's statement, and of one that must use little memory.
     pub audit_endings: [&'static str; 2],
-    /// The query of whether rows of a table may be hidden from this user: `t` if so. `{}` is the quoted name as a
+    /// Queries whether rows of a table may be hidden from this user: `t` if so. `{}` is the quoted name as a
     /// literal.
     pub hides_rows: Option<&'static str>,
-    /// How a table's declared types are read and what they do to values; absent if they are not looked at.
+    /// How a table's declared types are read, and how they change values; absent if they are not read.
     pub declared: Option<DeclaredTypes>,
 
     /// Returns a statement that creates a table, with these settings.
@@ -96,11 +96,11 @@ pub struct Dialect {
     pub stamp: [&'static str; 2],
     /// Follows the columns of the registry when it is created.
     pub registry_options: &'static str,
-    /// Creates the registry, if it does not exist; set if options alone are not enough.
+    /// Creates the registry if it does not exist; present if options alone are not enough.
     pub registry: Option<&'static str>,
-    /// Removes the entry of a table from the registry, where an entry can be removed.
+    /// Removes the entry of a table from the registry, if entries can be removed.
     pub forget: Option<&'static str>,
-    /// How an INSERT into a table with this key continues that replaces these columns of a row with the same key.
+    /// The end of an INSERT into a table with this key that replaces these columns of a row with the same key.
     pub on_duplicate: fn(&str, &[String]) -> String,
     /// Counts the tables of that name.
     pub exists: &'static str,
@@ -113,30 +113,30 @@ pub struct Dialect {
     /// SQL of leases.
     pub leases: LeaseWords,
     /// Counts running statements of this program's other sessions. `{name}` is the program's name as a literal;
-    /// `{lingering}` is a list of backends, which count while they exist, after a first one that never exists.
+    /// `{lingering}` is a list of backends that count while they exist; its first element never exists.
     pub count_running: &'static str,
-    /// What is remarked about the statements of a table's description.
+    /// A remark about the statements in a table's description.
     pub statements_remark: Option<&'static str>,
 }
 
-/// How a dialect's declared types are read, and what becomes there of the values that are sent.
+/// How a dialect's declared types are read, and how they change sent values.
 #[derive(Debug, Clone, Copy)]
 pub struct DeclaredTypes {
-    /// The query of a table's columns: name, declared type, and whether times are cut and not rounded. A template about
-    /// the table.
+    /// The query of a table's columns: name, declared type, and whether times are truncated instead of rounded. A
+    /// template about the table.
     pub columns: &'static str,
-    /// Types of times that have whole seconds unless they say otherwise.
+    /// Time types that have whole seconds by default.
     pub times: &'static [&'static str],
-    /// Types that keep a text as it is, or that give back other bytes than were sent; a column of another type is
-    /// compared by its text. Absent if texts are not asked for.
+    /// Types that store a text unchanged, or that return other bytes than were sent; a column of another type is
+    /// compared by its text. Absent if texts are not queried.
     pub as_sent: Option<&'static [&'static str]>,
     /// Types with several texts for one value.
     pub several_texts: &'static [&'static str],
 }
 
 impl Dialect {
-    /// The standard's SQL, with what it has none of: names, SQL of leases, and the list of running statements. A dialect
-    /// replaces what differs.
+    /// Standard SQL. The names, the SQL of leases, and the list of running statements are arguments, because the
+    /// standard has none; a dialect replaces whatever else differs.
     pub const fn standard(
         names: &'static [&'static str],
         leases: LeaseWords,
@@ -294,7 +294,7 @@ impl Dialect {
     pub fn condition(&self, table: &BoundTable, row: &[Value]) -> String {
         let words = ConditionWords {
             quoted: self.identifier,
-            // Without backslashes, all of them write a text alike.
+            // Without backslashes, all dialects write a text in the same way.
             literal,
             booleans: self.booleans,
             milliseconds: &|column| self.exact_milliseconds(column),

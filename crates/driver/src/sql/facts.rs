@@ -1,6 +1,6 @@
-//! What SQL servers state about themselves and their tables: facts in the settings of a record; the types that a table
-//! declares, and what becomes there of the values that are sent; and for descriptions of a table, statements on a
-//! sample of its rows, in SQL that every dialect understands.
+//! What SQL servers report about themselves and their tables: facts in the settings of a record; the declared types of
+//! a table, and how they change sent values; and, for descriptions of a table, statements on a sample of its rows, in
+//! SQL that every dialect understands.
 //!
 //! Must be the only place that knows what a declared type does to a value. Must not know the name of a server's
 //! setting.
@@ -29,7 +29,7 @@ pub fn readable(rows: Result<Texts, UserError>) -> Result<Texts, UserError> {
 }
 
 /// Settings of the tables themselves, from rows of table, name, and value. If tables differ, each value is followed by
-/// the names of its tables; it is then not a number, and not in force for all of them.
+/// the names of its tables; it is then not a number, and does not apply to all of them.
 pub(super) fn of_tables(tables: usize, rows: Texts) -> BTreeMap<String, String> {
     let mut by_name: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
     for row in rows {
@@ -112,7 +112,7 @@ impl Parts {
     }
 }
 
-/// Times with so few digits behind the second that milliseconds do not stay.
+/// Times with too few fractional digits to store milliseconds.
 fn times(digits: u32, rounding: TimeRounding) -> StoredForm {
     match 3_u32.checked_sub(digits) {
         None | Some(0) => StoredForm::AsSent,
@@ -121,7 +121,7 @@ fn times(digits: u32, rounding: TimeRounding) -> StoredForm {
 }
 
 impl Dialect {
-    /// See [`DeclaredTypes::columns`]; none where types are not looked at.
+    /// See [`DeclaredTypes::columns`]; `None` if types are not read.
     pub fn declared_columns(&self, table: &str) -> Option<String> {
         self.declared.map(|types| self.about(types.columns, table))
     }
@@ -143,24 +143,24 @@ impl Dialect {
         columns.map(Option::unwrap_or_default).collect()
     }
 
-    /// A column of another type as a text: the one that the server sends for it.
+    /// A column of another type as text: the text that the server sends for it.
     pub(super) fn text_of(&self, column: &str, declared: &DeclaredColumn) -> String {
         match declared.form {
             StoredForm::Text | StoredForm::Equivalent | StoredForm::Uncompared
                 if self.asks_for_texts() =>
             {
-                // `t` is no word that anybody sends.
+                // The workload never sends the word `t`, the server's text for true.
                 if declared.name == "boolean" {
                     return format!("CAST({column} AS text)");
                 }
-                // A cast adds to an address the length of its network.
+                // A cast appends the length of its network to an address.
                 format!("CASE WHEN {column} IS NOT NULL THEN concat({column}) END")
             }
             _ => column.to_owned(),
         }
     }
 
-    /// The query of the text that the server makes of another one in a column of that type.
+    /// Queries the text to which the server converts another text in a column of that type.
     pub fn text_in(&self, text: &str, declared: &DeclaredColumn) -> Option<String> {
         let (literal, name) = (self.literal(text), &declared.name);
         (self.asks_for_texts() && !name.is_empty()).then(|| {
