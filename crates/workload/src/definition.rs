@@ -39,7 +39,7 @@ pub(super) struct Definition {
     pub(super) tables: Vec<Table>,
     pub(super) ops: Vec<OpDefinition>,
     pub(super) streams: Vec<StreamSpec>,
-    /// The number of rows loaded first changes no row.
+    /// The number of rows loaded first does not change any row.
     #[serde(skip)]
     pub(super) load: Option<Load>,
     /// Data checks change neither rows nor ops.
@@ -62,7 +62,7 @@ pub(super) struct DataTime {
     pub(super) rows: u64,
 }
 
-/// The begin of the data's time.
+/// The start of the data's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DataTimeMode {
     /// As stated in the file.
@@ -150,7 +150,7 @@ impl OpBodyDefinition {
         }
     }
 
-    /// The dialects for which it has SQL.
+    /// The dialects with SQL in the file.
     pub(super) fn dialects(&self) -> Vec<&str> {
         match self {
             Self::Insert { .. } => Vec::new(),

@@ -117,8 +117,8 @@ impl Workload {
     }
 
     /// SHA-256, in hexadecimal, of schema, generators and their parameters, batch, query texts, streams, seed, and the
-    /// versions of format, workload, and generators. The number of rows to load is excluded: it changes no row, and a
-    /// table may grow in several runs.
+    /// versions of format, workload, and generators. The number of rows to load is excluded: it does not change any
+    /// row, and a table may grow in several runs.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }

@@ -35,12 +35,12 @@ pub use parameter::{ParameterKind, ParameterSpec};
 pub use sketch::sketch;
 pub use sql::WrittenStatement;
 
-/// Whether a value is left out of a fingerprint.
+/// Whether a value is omitted from a fingerprint.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Whether a number is left out of a fingerprint because it is 1.
+/// Whether a number is omitted from a fingerprint because it is 1.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_one(number: &u64) -> bool {
     *number == 1

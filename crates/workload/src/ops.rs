@@ -1,8 +1,8 @@
 //! The rows and ops of a workload, each a pure function of its index.
 //!
 //! An op depends only on (seed, stream, index, context). Read-only streams sample each op independently. If some ops
-//! write rows, the ops are shuffled in blocks, so that any number of ops holds the intended share of each. Which of
-//! several writes to a key wins is decided by the audit.
+//! write rows, the ops are shuffled in blocks, so that any number of ops contains the intended fraction of each. The
+//! audit determines which of several writes to a key wins.
 
 use highwater_model::op::{ColumnData, Op, OpBody, OpId, RowBatch, Value};
 
@@ -24,8 +24,8 @@ impl Workload {
         batch
     }
 
-    /// The values at the ends of what the generator of each column of a table may make, among others;
-    /// none of a column whose values follow from the row's index.
+    /// Values that include the extremes of the range of each column's generator; none for a column
+    /// whose values follow from the row's index.
     pub fn extremes(&self, table: usize) -> Vec<Vec<Value>> {
         self.tables.get(table).map(TableRows::extremes).unwrap_or_default()
     }

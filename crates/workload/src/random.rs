@@ -7,7 +7,7 @@
 //! Only integer operations and exactly rounded floating-point ones are used, so every machine generates the same
 //! numbers.
 //!
-//! Distributions over the numbers 0..items decide which of the items the n-th draw means. Each is a function of (draws,
+//! Distributions over the numbers 0..items determine the item selected by the n-th draw. Each is a function of (draws,
 //! n, items) in O(1), without redraws and without history. Powers and logarithms come from the crate `libm`, which
 //! computes them with exactly rounded operations only: the same bits on every machine, unlike a system's own library.
 //! Sources: Gray et al., "Quickly generating billion-record synthetic databases", SIGMOD 1994, and the request
@@ -131,18 +131,18 @@ pub(crate) const DISTRIBUTIONS: [&str; 5] =
 
 /// YCSB's constant of zipfian draws.
 const THETA: f64 = 0.99;
-/// YCSB's shares of hotspot draws: of the data, and of the ops.
+/// YCSB's fractions of hotspot draws: of the data, and of the ops.
 const HOT_DATA: f64 = 0.2;
 const HOT_DRAWS: f64 = 0.8;
-/// YCSB's exponential draws: 95% of the ops on this share of the data.
+/// YCSB's exponential draws: 95% of the ops use this fraction of the data.
 const PERCENTILE: f64 = 0.95;
 const EXPONENTIAL_DATA: f64 = 0.857_142_857_1;
 
-/// How often which of several things is meant.
+/// How often each of several items is selected.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Distribution {
-    /// All items equally.
+    /// All items are equally probable.
     Uniform,
     /// Rank k (from 0) with a probability proportional to (k + 1)^-theta; theta above 0, and not 1.
     Zipfian {
@@ -151,7 +151,7 @@ pub(crate) enum Distribution {
         /// [`SCRAMBLED_RANKS`].
         scrambled: bool,
     },
-    /// Zipfian ranks counted back from the last item: the newest are meant most.
+    /// Zipfian ranks counted back from the last item: the newest are selected most often.
     Latest { theta: f64 },
     /// The first `data` of all items (a fraction) get `hot_draws` of all draws (a fraction).
     Hotspot {
@@ -159,8 +159,8 @@ pub(crate) enum Distribution {
         #[serde(rename = "asked")]
         hot_draws: f64,
     },
-    /// Exponentially fewer from the first item on: `percentile` (a share) of the draws within
-    /// `data` (a share) of the items.
+    /// Exponentially less frequent from the first item on: `percentile` (a fraction) of the draws
+    /// fall within the first `data` (a fraction) of the items.
     Exponential { percentile: f64, data: f64 },
 }
 
@@ -217,7 +217,7 @@ fn share(of: &Section<'_>, key: &'static str, default: f64) -> f64 {
 /// the hottest item does not depend on the number of items.
 const SCRAMBLED_RANKS: u64 = 10_000_000_000;
 
-/// A distribution over a known number of items, with what does not change from draw to draw.
+/// A distribution over a known number of items, with precomputed constants.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Sampler {
     distribution: Distribution,
@@ -226,7 +226,7 @@ pub(crate) struct Sampler {
     zipf: Option<Ranks>,
 }
 
-/// What draws ranks.
+/// The sampler of ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Ranks {
     Gray(Zipf),
@@ -243,19 +243,19 @@ impl Ranks {
 }
 
 impl Serialize for Sampler {
-    /// It is what its distribution and the number of items say.
+    /// Serialized as its distribution and its number of items, which determine it.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         (self.distribution, self.items).serialize(serializer)
     }
 }
 
 impl Sampler {
-    /// How many items there are: at least 1.
+    /// Number of items, at least 1.
     pub(crate) fn items(&self) -> u64 {
         self.items
     }
 
-    /// For `items` items, at least one.
+    /// For `items` items; at least 1.
     pub(crate) fn new(distribution: Distribution, items: u64) -> Self {
         let items = items.max(1);
         let zipf = match distribution {
@@ -302,8 +302,8 @@ impl Sampler {
     }
 
     /// YCSB's ExponentialGenerator: -ln(u) / gamma with gamma = -ln(1 - percentile) / (data ·
-    /// items). Where YCSB draws again beyond the last item, ours draws from the same distribution
-    /// cut off there, by its inverse.
+    /// items). YCSB redraws values beyond the last item; this code samples from the same
+    /// distribution truncated there, by its inverse.
     fn exponential(&self, unit: f64, percentile: f64, data: f64) -> u64 {
         let items = to_f64(self.items);
         let gamma = -libm::log(1.0 - percentile) / (data * items);
@@ -361,7 +361,7 @@ pub(crate) struct PowerLaw {
     sure: f64,
 }
 
-/// Draws of one number, at most; each fails with a probability below a half.
+/// Maximum number of draws for one number; each is rejected with a probability below one half.
 const ATTEMPTS: u64 = 64;
 
 impl PowerLaw {
@@ -378,7 +378,7 @@ impl PowerLaw {
     pub(crate) fn rank(&self, draws: &Draws, n: u64) -> u64 {
         let mut rank = 0.0;
         for attempt in 0..ATTEMPTS {
-            // Far from the numbers of other n.
+            // A range of numbers separate from those of other n.
             let area = self.most + draws.unit(n.wrapping_add(attempt << 56)) * self.width;
             let x = self.inverse(area);
             rank = libm::floor(x + 0.5);
@@ -396,7 +396,7 @@ impl PowerLaw {
         libm::pow(self.v + x, 1.0 - self.s) / (1.0 - self.s)
     }
 
-    /// Where the integral has a value.
+    /// The point at which the integral has a given value.
     fn inverse(&self, area: f64) -> f64 {
         libm::pow((1.0 - self.s) * area, 1.0 / (1.0 - self.s)) - self.v
     }
@@ -515,7 +515,7 @@ mod tests {
 
     #[test]
     fn zeta_of_the_scrambled_ranks_is_the_published_constant() {
-        // ZETAN of YCSB's ScrambledZipfianGenerator; added up there with rounding errors.
+        // ZETAN of YCSB's ScrambledZipfianGenerator; YCSB sums it with rounding errors.
         let found = zeta(SCRAMBLED_RANKS, 0.99);
         assert!((found - 26.469_028_201_783_02).abs() < 1e-6, "{found}");
     }

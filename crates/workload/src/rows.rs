@@ -75,12 +75,12 @@ impl TableRows {
         }
     }
 
-    /// The values at the ends of what each column's generator may make, among others.
+    /// Values that include the extremes of the range of each column's generator.
     pub(crate) fn extremes(&self) -> Vec<Vec<Value>> {
         self.columns.iter().map(|column| column.extremes()).collect()
     }
 
-    /// What one row has in one column; none if there is no such column.
+    /// The value of one row in one column; `None` if there is no such column.
     pub(crate) fn cell(&self, column: usize, row: u64) -> Option<ColumnData> {
         let mut data = ColumnData::Integer(Vec::new());
         self.columns.get(column)?.fill(self.layout.segments(row, 1), &mut data);

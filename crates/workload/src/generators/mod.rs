@@ -1,8 +1,9 @@
-//! Generators: the name, the types that each makes, its options, how they are read and checked, and what it makes.
+//! Generators: their names, types, and options, how options are read and checked, and the values that they
+//! generate.
 //!
-//! `plain` need nothing but a number; `columns` are for columns of tables, `parameters` for those of queries. The list
-//! in each of them is what reading, the schema of the format and the making of values go by. What must not be here:
-//! which generators there are.
+//! Generators in `plain` need only a number; `columns` are for columns of tables, and `parameters` for parameters of
+//! queries. Reading, the schema of the format, and the generation of values are derived from the list in each of them.
+//! Must not contain a list of generators.
 
 pub(crate) mod columns;
 pub(crate) mod parameters;
@@ -13,21 +14,21 @@ use highwater_model::user_error::suggest;
 
 use crate::input::Section;
 
-/// A generator as files name it.
+/// The name of a generator in files.
 #[derive(Debug)]
 pub(crate) struct Spec {
     pub(crate) name: &'static str,
-    /// One line on what it makes.
+    /// One line about its values.
     pub(crate) about: &'static str,
     pub(crate) makes: &'static [ColumnType],
-    /// Options by name, and whether they must be there.
+    /// Options by name, and whether they are required.
     pub(crate) options: &'static [(&'static str, Shape, bool)],
 }
 
-/// The generators of one place.
+/// The generators for one kind of place.
 pub(crate) type Specs = &'static [&'static [Spec]];
 
-/// What an option looks like in a file.
+/// The form of an option in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// A literal of the generator's own type.
@@ -51,8 +52,8 @@ pub(crate) enum Shape {
     Fields,
 }
 
-/// Specs by name: what it makes, the types, the options that must be there, and after a semicolon
-/// those that may.
+/// Specifications by name: its values, their types, the required options, and after a semicolon the
+/// optional ones.
 macro_rules! specs {
     ($($name:literal, $about:literal, $makes:expr,
         [$($must:literal: $a:ident),*; $($may:literal: $b:ident),*];)*) => {
@@ -69,7 +70,7 @@ macro_rules! specs {
 }
 pub(crate) use specs;
 
-/// What reads a generator of a list, or a plain one, for the enum of them all.
+/// Reads a generator of a list, or a plain one, as a variant of the enum of all of them.
 macro_rules! reads {
     ($own:ident: $($name:ident,)*) => {
         /// Reads a generator and its options.
@@ -91,10 +92,10 @@ pub(crate) use reads;
 
 const NUMBERS: &[ColumnType] = &[ColumnType::Integer, ColumnType::Bigint, ColumnType::Float];
 
-/// Whole numbers, alone or behind a prefix.
+/// Whole numbers, alone or after a prefix.
 const NUMBERED: &[ColumnType] = &[ColumnType::Integer, ColumnType::Bigint, ColumnType::Text];
 
-/// All types but objects, which are the last one.
+/// All types except objects, the last one.
 const SCALARS: &[ColumnType] = ColumnType::ALL.split_at(6).0;
 
 const TEXT: &[ColumnType] = &[ColumnType::Text];
@@ -112,7 +113,7 @@ pub(crate) fn read_type(of: &Section<'_>) -> Option<ColumnType> {
     })
 }
 
-/// Reads the `generator`, one of `known` and able to make `kind`; its options are known from now on.
+/// Reads the `generator`, one of `known` that supports `kind`; marks its options as known.
 pub(crate) fn read_generator(
     of: &Section<'_>,
     kind: ColumnType,

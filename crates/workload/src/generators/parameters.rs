@@ -1,5 +1,5 @@
-//! Generators of the parameters of queries, and their list: what each can do, and what it knows of the op. To add one,
-//! write it and its line in the list.
+//! Generators of the parameters of queries, with a list of their properties and of their inputs from the op. To add
+//! one, write it and its line in the list.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::input::{Entry, Section};
 use crate::random::Draws;
 use crate::rows::{Attributes, TableRows, Ticks};
 
-/// Values of one parameter, at most.
+/// Maximum number of values of one parameter.
 pub(crate) const MAX_COUNT: i64 = 1_000;
 
-/// From the list of generators to what reads and makes by any of them.
+/// Expands the list of generators to the code that reads each of them and generates its values.
 macro_rules! generators {
     ($($name:ident,)*) => {
         /// A generator with its options; it is serialized for fingerprints.
@@ -32,7 +32,7 @@ macro_rules! generators {
             $($name($name),)*
         }
 
-        /// What those that are for parameters only say of themselves.
+        /// The properties of generators that are only for parameters.
         pub(crate) static OF_PARAMETERS: Specs = &[$(<$name as Parameter>::SPECS),*];
 
         impl ParameterGenerator {
@@ -77,40 +77,41 @@ pub(crate) trait Parameter: Sized {
     /// Reads its options.
     fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self>;
 
-    /// Appends as many values for an op as the parameter stands for.
+    /// Appends the parameter's number of values for an op.
     fn append(&self, op: &OpScope<'_>, values: &mut Vec<Value>);
 }
 
 /// The different values of attributes, by the positions of entity and attribute.
 pub(crate) type DistinctValues = BTreeMap<(usize, usize), Vec<Arc<str>>>;
 
-/// What the values of a parameter depend on.
+/// The inputs of a parameter's values.
 pub(crate) struct OpScope<'o> {
     pub(crate) entities: &'o [Attributes],
     pub(crate) tables: &'o [TableRows],
     pub(crate) distinct: &'o DistinctValues,
-    /// The first row that the op writes; those before it are there.
+    /// The first row that the op writes; all rows before it exist.
     pub(crate) first_row: u64,
     /// Number of the op in its stream.
     pub(crate) index: u64,
     /// The type of the parameter.
     pub(crate) kind: ColumnType,
-    /// Values that the parameter stands for.
+    /// Number of values of the parameter.
     pub(crate) count: u64,
-    /// The parameter's own random numbers.
+    /// The parameter's separate random numbers.
     pub(crate) draws: Draws,
-    /// Where the values of each earlier parameter begin.
+    /// Start positions of the values of each earlier parameter.
     pub(crate) begins: &'o [usize],
 }
 
 impl OpScope<'_> {
-    /// Appends all values, each from a random number of its own.
+    /// Appends all values, each from a separate random number.
     fn append_each(&self, values: &mut Vec<Value>, value: impl Fn(u64) -> Value) {
         let first = self.index.wrapping_mul(self.count);
         values.extend((0..self.count).map(|n| value(first.wrapping_add(n))));
     }
 
-    /// What a row has in a column, or in a field of its object; null if there is no such column.
+    /// The value of a row in a column, or in a field of its object; null if there is no such
+    /// column.
     fn cell(&self, table: usize, column: usize, field: &[String], row: u64) -> Value {
         let table = self.tables.get(table);
         let cell = table.and_then(|table| table.cell(column, row));
@@ -124,7 +125,7 @@ impl OpScope<'_> {
     }
 }
 
-/// Reads a `table` that has a time line.
+/// Reads a `table` with a timeline.
 fn read_ticks(of: &Section<'_>, scope: &Scope<'_>) -> Option<(usize, Ticks)> {
     let entry: Entry<'_> = of.required("table", "\"…\"")?;
     let table = entry.position("table", scope.tables)?;
@@ -137,7 +138,7 @@ fn read_ticks(of: &Section<'_>, scope: &Scope<'_>) -> Option<(usize, Ticks)> {
     Some((table, timeline))
 }
 
-/// `entity`: an attribute of different entities, all alike.
+/// `entity`: an attribute of different entities, all equally probable.
 ///
 /// An attribute of an entity out of `first..=last`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -163,7 +164,7 @@ impl Parameter for Entity {
         let message = format!("`from` and `to` of {} are not shares", of.place);
         of.check(good, message, "0 ≤ from ≤ to ≤ 1, such as from = 0.25, to = 0.75");
         let count = of.good(scope.entities.get(entity)?.count)?;
-        // The number of the entity at a share of all, at most the last one.
+        // The number of the entity at a fraction of all entities, at most the last one.
         let at = |share| truncate_to_u64(to_f64(count) * share).min(count.saturating_sub(1));
         let (first, last) = (at(from), at(to));
         let (there, requested) = (last - first + 1, scope.count);
@@ -264,10 +265,10 @@ impl Parameter for DataTime {
     }
 }
 
-/// `window`: the start of a window of the data's time, uniform over those that the rows before the
-/// stream fill.
+/// `window`: the start of a window of the data's time, uniform over the windows filled by the rows
+/// before the stream.
 ///
-/// All but the table in milliseconds.
+/// All fields except the table are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Window {
     table: usize,
@@ -342,7 +343,7 @@ impl Parameter for Plus {
     }
 }
 
-/// `reference`: what a row that was there before the op has in a column, or that row's index.
+/// `reference`: the value in a column of a row that existed before the op, or that row's index.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Reference(pub(crate) columns::Reference);
 
@@ -369,7 +370,7 @@ impl Parameter for Reference {
     }
 }
 
-/// `written`: what the rows that the op upserts have in a column.
+/// `written`: the values in a column of the rows that the op upserts.
 ///
 /// Positions of table and column.
 #[derive(Debug, Clone, PartialEq, Serialize)]

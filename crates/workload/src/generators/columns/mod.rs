@@ -24,7 +24,7 @@ use crate::rows::{
 
 pub(crate) use object::{OF_FIELDS, Object, Reference, field_of, read_place, scope_of};
 
-/// From the list of generators to what reads and makes by any of them.
+/// Expands the list of generators to the code that reads each of them and generates its values.
 macro_rules! generators {
     ($($(#[$tag:meta])* $name:ident,)*) => {
         /// A generator with its options; it is serialized for fingerprints.
@@ -35,13 +35,13 @@ macro_rules! generators {
             $($(#[$tag])* $name($name),)*
         }
 
-        /// What those that are for columns only say of themselves.
+        /// The properties of generators that are only for columns.
         pub(crate) static OF_COLUMNS: Specs = &[$(<$name as Generate>::SPECS),*];
 
         impl ColumnGenerator {
             reads! { OF_COLUMNS: $($name,)* }
 
-            /// What makes the column's values.
+            /// The generator that makes the column's values.
             pub(crate) fn made(&self, column: &MadeFor<'_>) -> Box<dyn Fill> {
                 match self {
                     Self::Plain(plain) => Box::new(PlainColumn::new(plain, column)),
@@ -68,25 +68,25 @@ pub(crate) trait Generate: Sized {
     /// Reads its options.
     fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self>;
 
-    /// What makes the values of a column.
+    /// Generates the values of a column.
     fn made(&self, column: &MadeFor<'_>) -> impl Fill + 'static;
 }
 
-/// What makes the values of a column, for rows in segments.
+/// Generates the values of a column, for rows in segments.
 ///
-/// Nothing is allocated per value but text that differs from row to row; data that is filled
-/// again keeps its memory.
+/// Allocates per value only for text that differs from row to row; refilled data reuse their
+/// memory.
 pub(crate) trait Fill: std::fmt::Debug + Send + Sync {
-    /// Makes `data` the values of the rows of all segments.
+    /// Fills `data` with the values of the rows of all segments.
     fn fill(&self, segments: Segments, data: &mut ColumnData);
 
-    /// The values at the ends of what it may make, among others; none where they follow from the row.
+    /// Values that include the extremes of its range; none if the values follow from the row.
     fn extremes(&self) -> Vec<Value> {
         Vec::new()
     }
 }
 
-/// The column that values are made for.
+/// The column for which values are generated.
 pub(crate) struct MadeFor<'c> {
     pub(crate) table: &'c str,
     pub(crate) column: &'c str,
@@ -98,7 +98,7 @@ pub(crate) struct MadeFor<'c> {
 }
 
 impl MadeFor<'_> {
-    /// The column's own random numbers.
+    /// The column's separate random numbers.
     pub(crate) fn draws(&self) -> Draws {
         Draws::of(self.seed, &["column", self.table, self.column])
     }
@@ -110,7 +110,7 @@ struct PlainColumn {
     plain: Plain,
     kind: ColumnType,
     draws: Draws,
-    /// Of text that comes again.
+    /// The texts, for a column of repeated text.
     texts: Option<Texts>,
 }
 
@@ -142,22 +142,22 @@ impl Fill for PlainColumn {
 
 named!(TableScope<'_>, ColumnScope);
 
-/// What is above a column or a parameter.
+/// The definitions that precede a column or a parameter.
 pub(crate) struct Scope<'s> {
     /// The type of the column or of the parameter itself.
     pub(crate) kind: ColumnType,
-    /// Values that it stands for.
+    /// Number of values that it represents.
     pub(crate) count: u64,
-    /// What the rows of the column's table are about.
+    /// The entities of the rows of the column's table.
     pub(crate) entity: Option<&'s Entity>,
     pub(crate) entities: &'s [Entity],
-    /// Of a column, the last one is its own.
+    /// For a column, the last one is its own table.
     pub(crate) tables: &'s [TableScope<'s>],
     /// Earlier parameters.
     pub(crate) parameters: &'s [ColumnScope],
 }
 
-/// A table, as far as others refer to it.
+/// The parts of a table to which others can refer.
 pub(crate) struct TableScope<'s> {
     pub(crate) name: &'s str,
     /// The times of its rows, if one of its columns has them.
@@ -295,25 +295,25 @@ impl Fill for Times {
 
 /// `walk`: a random walk whose value at any tick costs O(1): no history is kept.
 ///
-/// The original (TSBS) walk is sequential: x₀ uniform on [0, 100], then
-/// x ← clamp(x + N(0, 1), 0, 100) a tick, emitted truncated. Row i of it needs every row before.
-/// Ours is made of independent parts, each a function of (key, counter):
+/// The original (TSBS) walk is sequential: x₀ is uniform on [0, 100], then x ← clamp(x + N(0, 1),
+/// 0, 100) per tick, truncated for output. Row i needs all rows before it. This walk consists of
+/// independent parts, each a function of (key, counter):
 ///
 /// - every `epoch` ticks an *anchor*, uniform on [0, 1), independent of all others;
-/// - between anchors a and b, at the share s of the way, v = (1 − s)·a + s·b put through the
-///   exact distribution function of that sum (see [`Bridge`]), so that the value stays uniform
+/// - between anchors a and b, at the fraction s of the distance, v = (1 − s)·a + s·b is mapped by
+///   the exact distribution function of that sum (see [`Bridge`]), so that the value stays uniform
 ///   at every s;
-/// - noise a tick: the sum of four 16-bit uniform numbers (Irwin–Hall), scaled to `noise`;
+/// - noise per tick: the sum of four 16-bit uniform numbers (Irwin–Hall), scaled to `noise`;
 /// - the sum is clamped to [min, max] and, for integer columns, rounded down.
 ///
-/// Deviations from the original, tested in `tests/walk.rs`: the value forgets its past after
-/// two epochs (512 ticks by default; the original's reflection needs some 2,000 ticks); ticks
-/// two apart differ by no more than ticks one apart, but for the bridge; the bounds are hit in
-/// about 0.6% of the ticks (the original sticks to them for about 1%).
-/// Alike are: the uniform distribution of the value at any time, the range, the step from tick
-/// to tick (deviation near 1), and the independence of fields and of entities.
+/// Deviations from the original, tested in `tests/walk.rs`: the value forgets its past after two
+/// epochs (512 ticks by default; the original's reflection needs some 2,000 ticks); ticks two apart
+/// differ by no more than ticks one apart, except for the bridge; the bounds are reached in about
+/// 0.6% of the ticks (the original stays at them for about 1%). Unchanged are the uniform
+/// distribution of the value at any time, the range, the step from tick to tick (standard deviation
+/// near 1), and the independence of fields and of entities.
 ///
-/// What a walk looks like.
+/// The parameters of a walk.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Walk {
     min: f64,
@@ -335,7 +335,7 @@ impl Generate for Walk {
         let (min, max) = (of.float("min", None), of.float("max", None));
         let epoch = of.integer("epoch", 2..=1_000_000, Some(256)).unsigned_abs();
         let noise = of.float("noise", Some(0.7));
-        // Their distance must be a number too.
+        // Their difference must be finite, too.
         of.check_order(min < max && (max - min).is_finite());
         let whole = min.fract() == 0.0 && min.abs() <= 2e9 && max.abs() <= 2e9;
         let fits = scope.kind == ColumnType::Float || whole;
@@ -369,9 +369,9 @@ struct Walks {
 
 /// The distribution function of (1 − s)·a + s·b for independent a, b uniform on [0, 1].
 ///
-/// With p = min(s, 1 − s) and q = max(s, 1 − s) its density is a trapezoid: F(v) is v²/(2pq) for
-/// v < p, (v − p/2)/q for p ≤ v ≤ 1 − p, and 1 − F(1 − v) above the middle. Both lower pieces are
-/// (v² − max(v − p, 0)²)/(2pq), which needs no branch that a processor would guess wrong.
+/// With p = min(s, 1 − s) and q = max(s, 1 − s) its density is a trapezoid: F(v) is v²/(2pq) for v
+/// < p, (v − p/2)/q for p ≤ v ≤ 1 − p, and 1 − F(1 − v) above the middle. Both lower pieces are (v²
+/// − max(v − p, 0)²)/(2pq), which avoids a branch that a processor would mispredict.
 #[derive(Debug, Clone, Copy)]
 struct Bridge {
     near: f64,
@@ -380,7 +380,7 @@ struct Bridge {
     inverse_2pq: f64,
 }
 
-/// Stands for p = 0 at an anchor: far below any 1/epoch, far above a double's resolution.
+/// Replaces p = 0 at an anchor: far below any 1/epoch, and far above a double's resolution.
 const LEAST_P: f64 = 1e-8;
 
 impl Bridge {
@@ -425,8 +425,8 @@ impl Fill for Walks {
 }
 
 impl Walks {
-    /// Appends a value for every row of `segment`: what `convert` makes of the walk's value less
-    /// its least one.
+    /// Appends a value for every row of `segment`: `convert` applied to the walk's value minus its
+    /// minimum.
     #[inline]
     fn append<T: Copy + Default>(
         &self,
@@ -437,7 +437,7 @@ impl Walks {
         let epoch = segment.tick / self.shape.epoch;
         let bridge = Bridge::at(segment.tick % self.shape.epoch, self.shape.epoch);
         let width = self.shape.max - self.shape.min;
-        // Four uniform 16-bit numbers have a deviation of 65,536 / √3.
+        // The sum of four uniform 16-bit numbers has a standard deviation of 65,536 / √3.
         let noise_scale = self.shape.noise * SQRT_3 / 65_536.0;
         let mut near = self.anchors.weyl((epoch << 32) | segment.entity);
         let mut far = self.anchors.weyl((epoch.wrapping_add(1) << 32) | segment.entity);

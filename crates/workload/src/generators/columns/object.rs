@@ -1,4 +1,4 @@
-//! The generators `object` and `reference`, which go into the objects of a column.
+//! The generators `object` and `reference`, which access the objects of a column.
 
 use std::fmt::Write as _;
 
@@ -18,25 +18,25 @@ use crate::rows::{Entity, Layout, Segment, Segments, codes, quoted};
 
 named!(Field);
 
-/// Objects within objects, at most.
+/// Maximum nesting of objects.
 const MAX_DEPTH: usize = 8;
 
-/// Where the keys of an object come from.
+/// The source of an object's keys.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Object {
     /// Positions of the entity's attributes, in the order of the object's keys.
     Object(Vec<usize>),
-    /// An object that is made for each row.
+    /// An object generated for each row.
     Fields(Vec<Field>),
 }
 
-/// `object`: attributes of the row's entity, or fields that are made for each row and may be
-/// objects again.
+/// `object`: attributes of the row's entity, or fields generated for each row, which may be objects
+/// again.
 ///
 /// The text is JSON without insignificant spaces, written straight from the row's index.
 ///
-/// A key of an object that is made for each row.
+/// A key of an object generated for each row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Field {
     pub(crate) name: String,
@@ -45,7 +45,7 @@ pub(crate) struct Field {
     generator: FieldGenerator,
 }
 
-/// How a field is made from the row's index.
+/// How a field is generated from the row's index.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum FieldGenerator {
@@ -53,7 +53,7 @@ enum FieldGenerator {
     Object(Vec<Field>),
 }
 
-/// What makes a field that is an object itself.
+/// The generator of a field that is itself an object.
 pub(crate) static OF_FIELDS: Specs = &[specs!(
     "object", "fields that are made for each row", OBJECT, ["fields": Fields;];
 )];
@@ -92,7 +92,7 @@ impl Generate for Object {
     }
 }
 
-/// The positions of an attribute, or of all that a repeated one became: `name*`.
+/// The positions of an attribute, or of all copies of a repeated one: `name*`.
 fn attribute_positions(
     entry: Entry<'_>,
     place: &str,
@@ -107,7 +107,7 @@ fn attribute_positions(
     attribute_position(entry, place, entity).map(|position| vec![position])
 }
 
-/// Reads `fields`; `depth` objects are around them.
+/// Reads `fields` inside `depth` nested objects.
 fn read_fields(of: &Section<'_>, depth: usize) -> Option<Vec<Field>> {
     let entry = of.required("fields", "[{ name = \"…\", … }]")?;
     let elements = entry.list()?;
@@ -150,7 +150,7 @@ fn read_field(of: &Section<'_>, name: String, depth: usize) -> Option<Field> {
     Some(Field { name, kind, generator })
 }
 
-/// Fields, as far as others refer to them.
+/// The parts of fields to which others can refer.
 pub(crate) fn scope_of(fields: &[Field]) -> Vec<ColumnScope> {
     let scope = |field: &Field| ColumnScope {
         name: field.name.clone(),
@@ -168,7 +168,7 @@ pub(crate) fn scope_of(fields: &[Field]) -> Vec<ColumnScope> {
 enum Objects {
     /// The code is the entity's number.
     Coded(Texts),
-    /// An object of its own for each row.
+    /// A separate object for each row.
     Made(Vec<FieldRows>),
 }
 
@@ -294,25 +294,25 @@ fn write_object(fields: &[FieldRows], row: u64, text: &mut String) {
     text.push('}');
 }
 
-/// `reference`: what an existing row has in a column, or that row's index.
+/// `reference`: the value of an existing row in a column, or that row's index.
 ///
-/// What an existing row has in a column, or its index.
+/// The value of an existing row in a column, or that row's index.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Reference {
     /// Position of the table; never a later one.
     pub(crate) table: usize,
-    /// Position of the column, which is no reference itself; without one, the row's index.
+    /// Position of the column, which is not itself a reference; without one, the row's index.
     pub(crate) column: Option<usize>,
     /// The path to a field of the objects in that column; empty for the whole value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) field: Vec<String>,
-    /// Rows that there are; without a number, those before the row itself, or before the op.
+    /// Number of existing rows; without a number, the rows before the row itself, or before the op.
     rows: Option<u64>,
     distribution: Distribution,
 }
 
 impl Reference {
-    /// The row that the n-th draw refers to, where `before` rows are there; 0 if there is none.
+    /// The row selected by the n-th draw, if `before` rows exist; 0 if there are none.
     pub(crate) fn row(&self, draws: &Draws, n: u64, before: u64) -> u64 {
         Sampler::new(self.distribution, self.rows.unwrap_or(before)).pick(draws, n)
     }
@@ -325,7 +325,8 @@ impl Generate for Reference {
             "theta": Float, "data": Float, "asked": Float, "percentile": Float, "order": Text];
     );
 
-    /// Reads a reference to one of the tables above, of which the last may be the table itself.
+    /// Reads a reference to one of the preceding tables, or to the table itself, which is then the
+    /// last.
     fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {
         let rows = of.optional("rows").map(|_| of.natural("rows", 1, None));
         let distribution = Distribution::read(of);
@@ -344,8 +345,8 @@ impl Generate for Reference {
     }
 }
 
-/// Reads a `table` and perhaps a `column` of it and a `field` of that, which has the type of what
-/// is read.
+/// Reads a `table`, optionally one of its `column`s and a `field` of that; its type must be that of
+/// the result.
 pub(crate) fn read_place(of: &Section<'_>, scope: &Scope<'_>) -> Option<Reference> {
     let table = of.required("table", "\"…\"")?.position("table", scope.tables)?;
     let mut reference = Reference {
@@ -381,8 +382,7 @@ pub(crate) fn read_place(of: &Section<'_>, scope: &Scope<'_>) -> Option<Referenc
     Some(reference)
 }
 
-/// Reads the path to a `field` of the objects in a column, where there is one, and what it leads
-/// to.
+/// Reads the path to a `field` of the objects in a column, if given, and the field.
 fn read_path<'c>(
     of: &Section<'_>,
     column: &'c ColumnScope,
@@ -399,16 +399,16 @@ fn read_path<'c>(
     Some(target)
 }
 
-/// A column whose values are those of existing rows.
+/// A column with values of existing rows.
 #[derive(Debug)]
 struct Referring {
     draws: Draws,
     distribution: Distribution,
-    /// Where the number of rows does not change.
+    /// Present if the number of rows does not change.
     fixed: Option<Sampler>,
-    /// The column that is referred to; the row's index without.
+    /// The referenced column; absent for the row's index.
     source: Option<(Layout, Box<dyn Fill>)>,
-    /// The path to a field of the objects that are referred to; empty for the whole value.
+    /// The path to a field of the referenced objects; empty for the whole value.
     field: Vec<String>,
 }
 
@@ -437,7 +437,7 @@ impl Fill for Referring {
     }
 }
 
-/// What the field at the end of a path is in a row's object; the cell itself without a path.
+/// The value of the field at the end of a path in a row's object; the cell itself without a path.
 pub(crate) fn field_of(cell: ColumnData, path: &[String]) -> ColumnData {
     let ColumnData::ObjectDictionary(object) = &cell else {
         return cell;
@@ -479,7 +479,7 @@ fn append(all: &mut ColumnData, more: &ColumnData) {
         (ColumnData::Float(all), ColumnData::Float(more)) => all.extend(more),
         (ColumnData::Boolean(all), ColumnData::Boolean(more)) => all.extend(more),
         (ColumnData::Text(all), ColumnData::Text(more)) => all.extend(more),
-        // A column makes one kind of data only.
+        // A column generates only one kind of data.
         _ => {}
     }
 }

@@ -1,6 +1,6 @@
-//! The list of generators that need only a number: that of an entity, a row or an op; and what each can do.
+//! The list of generators that need only a number (of an entity, a row, or an op), with their properties.
 //!
-//! To add one, write it and its line here. What must not be here: how any of them works.
+//! To add one, write it and its line here. Must not contain their implementation.
 
 mod numbers;
 mod texts;
@@ -24,7 +24,7 @@ pub(crate) use self::texts::{
     Choice, Literal, MAX_LENGTH, MAX_WORD, MAX_WORDS, choice, letters, literals,
 };
 
-/// From the list of generators to what reads and makes by any of them.
+/// Expands the list of generators to the code that reads each of them and generates its values.
 macro_rules! generators {
     ($($(#[$tag:meta])* $name:ident,)*) => {
         /// A generator with its options; it is serialized for fingerprints.
@@ -34,11 +34,11 @@ macro_rules! generators {
             $($(#[$tag])* $name($name),)*
         }
 
-        /// What they say of themselves.
+        /// Their properties.
         pub(crate) static PLAIN: Specs = &[$(<$name as Make>::SPECS),*];
 
         impl Plain {
-            /// Reads the options of the generator that `name` is.
+            /// Reads the options of the generator called `name`.
             pub(crate) fn read(of: &Section<'_>, name: &str, kind: ColumnType) -> Option<Self> {
                 $(if <$name as Make>::SPECS.iter().any(|spec| spec.name == name) {
                     return $name::read(of, name, kind).map(Self::$name);
@@ -56,12 +56,12 @@ macro_rules! generators {
                 match self { $(Self::$name(it) => it.integer(draws, n),)* }
             }
 
-            /// The n-th floating-point number; 0 where the generator makes none.
+            /// The n-th floating-point number; 0 if the generator has none.
             pub(crate) fn float(&self, draws: &Draws, n: u64) -> f64 {
                 match self { $(Self::$name(it) => it.float(draws, n),)* }
             }
 
-            /// The n-th boolean; false where the generator makes none.
+            /// The n-th boolean; false if the generator has none.
             pub(crate) fn boolean(&self, draws: &Draws, n: u64) -> bool {
                 match self { $(Self::$name(it) => it.boolean(draws, n),)* }
             }
@@ -76,12 +76,12 @@ macro_rules! generators {
                 match self { $(Self::$name(it) => it.texts(draws),)* }
             }
 
-            /// The values at the ends of what it may make for a column of that type.
+            /// The extreme values of its range for a column of that type.
             pub(crate) fn extremes(&self, kind: ColumnType) -> Vec<Value> {
                 match self { $(Self::$name(it) => it.extremes(kind),)* }
             }
 
-            /// Makes `data` the values of the rows of all segments; its memory is used again.
+            /// Fills `data` with the values of the rows of all segments, reusing its memory.
             pub(crate) fn fill(
                 &self,
                 kind: ColumnType,
@@ -122,20 +122,20 @@ generators! {
 }
 
 impl Plain {
-    /// Stands for what could not be read.
+    /// Replaces a generator that could not be read.
     pub(crate) fn nothing() -> Self {
         Self::Constant(Constant(Literal::Integer(0)))
     }
 }
 
-/// Texts that values are picked from.
+/// Texts from which values are picked.
 pub(crate) type Texts = Arc<[Box<str>]>;
 
-/// A generator; what it says it makes, it makes, and anything else is 0, false or nothing.
+/// A generator. Types that it does not support are 0, false, or empty.
 pub(crate) trait Make: Sized {
     const SPECS: &'static [Spec];
 
-    /// Reads the options of the generator that `name` is one of.
+    /// Reads the options of the generator called `name`.
     fn read(of: &Section<'_>, name: &str, kind: ColumnType) -> Option<Self>;
 
     /// The n-th text.
@@ -163,18 +163,18 @@ pub(crate) trait Make: Sized {
         None
     }
 
-    /// Which of its texts is the n-th.
+    /// Position of the n-th text among its texts.
     fn pick(&self, _: &Draws, _: u64) -> u64 {
         0
     }
 
-    /// The values at the ends of what it may make for a column of that type, among others; none where
-    /// they follow from the row, or all are alike.
+    /// Values that include the extremes of its range for a column of that type; none if values follow
+    /// from the row, or if none of them is extreme.
     fn extremes(&self, _: ColumnType) -> Vec<Value> {
         Vec::new()
     }
 
-    /// Makes `data` the values of the rows of all segments; its memory is used again.
+    /// Fills `data` with the values of the rows of all segments, reusing its memory.
     fn fill(&self, kind: ColumnType, draws: &Draws, segments: Segments, data: &mut ColumnData) {
         let rows = Segment::row_indexes;
         match kind {
@@ -207,7 +207,7 @@ pub(crate) trait Make: Sized {
     }
 }
 
-/// Integers that a type can hold.
+/// The range of integers of a type.
 fn range_of(kind: ColumnType) -> RangeInclusive<i64> {
     match kind {
         ColumnType::Integer => i64::from(i32::MIN)..=i64::from(i32::MAX),
@@ -215,7 +215,7 @@ fn range_of(kind: ColumnType) -> RangeInclusive<i64> {
     }
 }
 
-/// The ends of a range of integers, as a column of that type has them.
+/// The ends of a range of integers, as values of a column of that type.
 fn ends(kind: ColumnType, prefix: &str, ends: [i64; 2]) -> Vec<Value> {
     let value = |number: i64| match kind {
         ColumnType::Integer | ColumnType::Bigint => Value::Integer(number),

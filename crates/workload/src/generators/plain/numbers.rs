@@ -10,13 +10,13 @@ use crate::generators::{NUMBERED, NUMBERS, Spec, specs};
 use crate::input::Section;
 use crate::random::{Distribution, Draws, PowerLaw, Sampler};
 
-/// `uniform`: all numbers of a range alike.
+/// `uniform`: all numbers of a range are equally probable.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Uniform {
-    /// Both ends included.
+    /// Both ends are included.
     Uniform { min: i64, max: i64, prefix: String },
-    /// The upper end excluded.
+    /// The upper end is excluded.
     UniformFloat { min: f64, max: f64 },
 }
 
@@ -30,7 +30,7 @@ impl Make for Uniform {
     fn read(of: &Section<'_>, _: &str, kind: ColumnType) -> Option<Self> {
         if kind == ColumnType::Float {
             let (min, max) = (of.float("min", None), of.float("max", None));
-            // Their distance must be a number too.
+            // Their difference must be finite, too.
             of.check_order(min < max && (max - min).is_finite());
             return of.good(Self::UniformFloat { min, max });
         }
@@ -82,7 +82,7 @@ impl Make for Uniform {
     }
 }
 
-/// Deviations from the mean that one value in 16,000 reaches on each side.
+/// Number of standard deviations from the mean that one value in 16,000 exceeds on each side.
 const REACHED: f64 = 4.0;
 
 /// `normal`: around a mean; clamped, and rounded down for integers.
@@ -101,7 +101,7 @@ impl Make for Normal {
     );
 
     fn read(of: &Section<'_>, _: &str, kind: ColumnType) -> Option<Self> {
-        // What a double can be converted to without loss of its last digit.
+        // The range of integers that a double represents exactly.
         let limit = match kind {
             ColumnType::Integer => f64::from(i32::MAX),
             ColumnType::Bigint => 9_007_199_254_740_992.0,
@@ -145,7 +145,7 @@ impl Make for Normal {
 
 /// `zipfian`, `latest`, `hotspot` and `exponential`: some numbers of a range more often than others.
 ///
-/// What must not be here: the distributions themselves.
+/// Must not contain the distributions themselves.
 ///
 /// `min` and an item.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -242,17 +242,17 @@ impl Make for Sequence {
     }
 }
 
-/// The exponent and the offset of the original of the workload `kv`.
+/// The exponent and the offset of the original program of the workload `kv`.
 const S: f64 = 1.1;
 const V: f64 = 1.0;
 
-/// `keys`: which key the n-th row has, where the same keys are written again and again.
+/// `keys`: the key of the n-th row, for keys that are written repeatedly.
 ///
-/// After the original of the workload `kv`: numbers in a sequence, which may begin again, become keys.
-/// Where the original hashes a number with SHA-1, ours is the bijection of [`Draws::word`], so that
-/// different numbers never meet.
+/// Modeled on the original program of the workload `kv`: the numbers of a sequence, which may restart,
+/// are mapped to keys. The original hashes a number with SHA-1; here it is the bijection of
+/// [`Draws::word`], so different numbers never collide.
 ///
-/// How keys follow each other.
+/// The order of keys.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Keys {
     order: Order,
@@ -260,11 +260,11 @@ pub(crate) struct Keys {
     cycle: u64,
     /// Rows at the beginning whose keys are all different.
     different: u64,
-    /// This number of neighbors never have the same key, so that one statement can write them; at least 1.
+    /// This many consecutive rows never share a key, so that one statement can write them; at least 1.
     apart: u64,
 }
 
-/// What key a number becomes.
+/// How a number is mapped to a key.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Order {
@@ -272,7 +272,7 @@ enum Order {
     Hash,
     /// The number itself.
     Sequential,
-    /// Small numbers often: one of the ranks of a power law.
+    /// A rank of a power law, in which small numbers are frequent.
     Zipfian(PowerLaw),
 }
 
@@ -285,7 +285,7 @@ impl Keys {
         }
     }
 
-    /// Whether no key ever comes twice.
+    /// Whether keys never repeat.
     pub(crate) fn never_repeats(&self) -> bool {
         self.cycle == 0 && !matches!(self.order, Order::Zipfian(_))
     }
@@ -303,7 +303,7 @@ impl Make for Keys {
         let different = of.natural("different", 0, Some(0));
         let apart = of.natural("apart", 1, Some(1));
         let (s, v) = (of.float("s", Some(S)), of.float("v", Some(V)));
-        // A rank becomes as many keys as there are neighbors to be kept apart.
+        // Each rank has a separate key for each of the consecutive rows that must differ.
         let zipfian = || {
             let last = i64::MAX.unsigned_abs() / apart - 1;
             let good = 1.0 < s && s <= 100.0 && (1.0..=1e15).contains(&v);
@@ -343,7 +343,7 @@ impl Make for Keys {
             Order::Sequential => whole(number),
             Order::Zipfian(_) if row < self.different => whole(row),
             Order::Zipfian(law) => {
-                // One of `apart` kinds of keys for each of `apart` neighbors.
+                // Each of `apart` consecutive rows has its own class of keys.
                 let rank = law.rank(draws, number).saturating_mul(self.apart);
                 whole(rank.saturating_add(row % self.apart))
             }

@@ -1,5 +1,4 @@
-//! Generators of texts and of values that are written in the file: `text`, `dictionary`, `choice`, `constant`, and
-//! `uuid`.
+//! Generators of texts and of values listed in the file: `text`, `dictionary`, `choice`, `constant`, and `uuid`.
 
 use std::fmt::Write as _;
 
@@ -14,16 +13,16 @@ use crate::input::{Entry, Section};
 use crate::parameter::ParameterKind;
 use crate::random::{Distribution, Draws, Sampler, mix};
 
-/// Six bits a character; none needs escaping in JSON, CSV or SQL.
+/// Six bits per character; none needs escaping in JSON, CSV, or SQL.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Characters made of one 64-bit number.
+/// Number of characters from one 64-bit number.
 const PER_WORD: u64 = 10;
 
-/// Characters of a number in base 64, the greatest digit first; it must be below 2⁴⁸.
+/// The digits of a number in base 64, most significant first; it must be below 2⁴⁸.
 const MARK: u64 = 8;
 
-/// Characters of a random text, at most.
+/// Maximum number of characters of a random text.
 pub(crate) const MAX_LENGTH: i64 = 1 << 20;
 
 /// `text`: random text of a given compressibility.
@@ -31,14 +30,14 @@ pub(crate) const MAX_LENGTH: i64 = 1 << 20;
 /// Random text.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Text {
-    /// Characters at least; at least `digits`.
+    /// Minimum number of characters; at least `digits`.
     least: u64,
-    /// Characters at most, up to [`MAX_LENGTH`].
+    /// Maximum number of characters, up to [`MAX_LENGTH`].
     most: u64,
-    /// How often the random part is repeated: at least 1. At 1 all characters are random.
+    /// Number of repetitions of the random part: at least 1. With 1, all characters are random.
     repeat: f64,
-    /// Characters at the beginning that are the value's number in decimal, with zeros before it;
-    /// 0 for none.
+    /// Number of leading characters that are the value's number in decimal, padded with zeros; 0
+    /// for none.
     digits: u64,
     /// Whether texts of at least [`MARK`] characters begin with their number in base 64.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -46,7 +45,7 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// Whether every text has its number in it.
+    /// Whether every text contains its number.
     pub(crate) fn is_marked(&self) -> bool {
         self.marked && self.least >= MARK
     }
@@ -60,7 +59,7 @@ impl Make for Text {
 
     fn read(of: &Section<'_>, _: &str, _: ColumnType) -> Option<Self> {
         let most = of.integer("length", 1..=MAX_LENGTH, None);
-        // Of a length that is wrong nothing more is said.
+        // A wrong length is reported only once.
         let whole = of.good(most);
         let least = of.integer("least", 0..=whole.unwrap_or(MAX_LENGTH), Some(most));
         let digits = of.integer("digits", 0..=18, Some(0));
@@ -92,7 +91,8 @@ impl Make for Text {
         reason = "lengths are at most 2^20, the factor at least 1"
     )]
     fn text(&self, draws: &Draws, n: u64) -> String {
-        // Each text has its own range of numbers: one for the length, the others for characters.
+        // Each text has its own range of random numbers: one for the length, the others for the
+        // characters.
         let base = n.wrapping_mul(self.most / PER_WORD + 2);
         let length = self.least + draws.below(base, self.most - self.least + 1);
         let mut text = String::with_capacity(usize::try_from(length).unwrap_or(0));
@@ -139,38 +139,38 @@ fn push_random(text: &mut String, draws: &Draws, base: u64, characters: u64) {
     }
 }
 
-/// Words of a dictionary, at most; a column keeps them in memory.
+/// Maximum number of words of a dictionary; a column keeps them in memory.
 pub(crate) const MAX_WORDS: i64 = 1_000_000;
 
-/// Letters of a word, at most.
+/// Maximum number of letters of a word.
 pub(crate) const MAX_WORD: i64 = 64;
 
-/// `dictionary`: one of many made words.
+/// `dictionary`: one of many generated words.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Dictionary {
     words: Words,
     sampler: Sampler,
 }
 
-/// Words of small letters, all different.
+/// Distinct words of lowercase letters.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Words {
-    /// How many words there are: 1 to [`MAX_WORDS`].
+    /// Number of words: 1 to [`MAX_WORDS`].
     size: u64,
-    /// Letters of each: enough to tell them apart.
+    /// Letters per word: enough to make the words distinct.
     length: u64,
 }
 
-/// Letters that are needed to number this many words.
+/// Number of letters needed to number this many words.
 pub(crate) fn letters(size: u64) -> u64 {
     u64::from(size.saturating_sub(1).checked_ilog(26).unwrap_or(0)) + 1
 }
 
 impl Words {
-    /// Word `number`: random letters, then the number in letters, so that no two are the same.
+    /// Word `number`: random letters followed by the number in letters, so that all words differ.
     fn word(&self, draws: &Draws, number: u64) -> String {
         let ending = letters(self.size).min(self.length);
-        // Far from the numbers that pick words.
+        // A range of numbers far from those that pick words.
         let mut bits = draws.word(mix(number ^ (1 << 63)));
         let letter = |number: u64| char::from(b'a' + u8::try_from(number % 26).unwrap_or(0));
         let mut text = String::new();
@@ -227,11 +227,12 @@ impl Make for Dictionary {
 pub(crate) struct Choice {
     /// At least one.
     pub(crate) values: Vec<Literal>,
-    /// Per value the sum of its weight and all before it; the last one is positive.
+    /// Per value, the sum of its weight and those of all values before it; the last one is
+    /// positive.
     cumulative: Vec<u64>,
 }
 
-/// A choice among values with as many weights; none without values.
+/// A choice among values with one weight each; `None` without values.
 pub(crate) fn choice(values: Vec<Literal>, weights: &[u64]) -> Option<Choice> {
     let mut sum = 0_u64;
     let up_to = |weight: &u64| {
@@ -366,7 +367,7 @@ impl Literal {
         }
     }
 
-    /// The value as a column has it.
+    /// The value as stored in a column.
     pub(super) fn value(&self) -> Value {
         match self {
             Self::Integer(number) => Value::Integer(*number),
@@ -377,7 +378,7 @@ impl Literal {
         }
     }
 
-    /// The value as an integer; 0 if it is none.
+    /// The value as an integer; 0 if it is not an integer.
     pub(super) fn integer(&self) -> i64 {
         match self {
             Self::Integer(number) | Self::Timestamp(number) => *number,
@@ -385,7 +386,7 @@ impl Literal {
         }
     }
 
-    /// The value as a floating-point number; 0 if it is none.
+    /// The value as a floating-point number; 0 if it is not a number.
     pub(super) fn float(&self) -> f64 {
         match self {
             Self::Float(number) => *number,
@@ -394,7 +395,7 @@ impl Literal {
     }
 }
 
-/// Reads a list of values of type `kind`; an empty list is noted.
+/// Reads a list of values of type `kind`; an empty list is reported as an error.
 pub(crate) fn literals(entry: Entry<'_>, kind: ColumnType, place: &str) -> Vec<Literal> {
     let elements = entry.list();
     if elements.as_ref().is_some_and(Vec::is_empty) {
@@ -408,7 +409,7 @@ pub(crate) fn literals(entry: Entry<'_>, kind: ColumnType, place: &str) -> Vec<L
         .collect()
 }
 
-/// `constant`: always the same.
+/// `constant`: always the same value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Constant(pub(crate) Literal);
 
@@ -443,7 +444,7 @@ impl Make for Constant {
 
 /// `uuid`: UUIDs of version 4.
 ///
-/// It has no options; its only form is its name in fingerprints.
+/// It has no options; only its name is part of fingerprints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Uuid {
