@@ -79,8 +79,8 @@ impl Answer {
     }
 }
 
-/// The error after the rows of a response, if any. It is on a separate line, or follows a truncated row. A user's text
-/// that looks exactly like an error, in the last row, is mistaken for one.
+/// The error after the rows of a response, if any. It is on a separate line, or follows a truncated row. A text in the
+/// last row that looks exactly like an error is mistaken for one.
 fn behind_rows(text: &str) -> Option<&str> {
     if let Some((before, behind)) = text.rsplit_once("__exception__\r\n") {
         // Newer versions enclose the text in two of these marks.

@@ -18,7 +18,8 @@ const EVENTS: &str = "CREATE TABLE IF NOT EXISTS highwater_leases (\
      event String, number UInt64, at_ms UInt64) \
      ENGINE = ReplacingMergeTree(at_ms) ORDER BY (table_name, share, token, number, event)";
 
-/// A profile may have a limit at which a query ends early and answers from a part of the rows; here it fails.
+/// A profile may have a limit at which a query ends early and returns a result from only a part of the rows;
+/// with this setting it fails.
 macro_rules! whole {
     ($more:literal) => {
         concat!(
@@ -35,22 +36,22 @@ pub const CLICKHOUSE: Dialect = Dialect {
     rolls_back: false,
     inserts_whole: false,
     only_appends: true,
-    // A thread of its own waits for each connection, and lists the statement before it reads the rows: this is a
-    // thousand times as long as it takes to wake it.
+    // A separate thread waits for each connection, and lists the statement before it reads the rows. This limit
+    // is a thousand times the time to wake that thread.
     unread_inserts: Some(Nanos::SECOND),
     identifier: |name| backquoted(&name.replace('\\', "\\\\")),
     literal: escaped,
     current_rows: " FINAL",
     quotient: "intDiv({dividend}, {divisor})",
-    // A literal has the narrowest type that holds it, without a sign where it can, and two integers of which one has a
-    // sign have no type in common.
+    // A literal has the narrowest type that can hold it, unsigned if possible, and a signed and an unsigned integer
+    // have no common type.
     integer: "toInt64({})",
-    // A sum of 64 bits without a sign wraps.
+    // A sum of unsigned 64-bit integers wraps.
     product: |one, other| format!("toUInt64({one}) * toUInt64({other})"),
     bigint: "toInt64({})",
     boolean: "toInt64({})",
     double: "toFloat64({})",
-    // Its points in time are of seconds: milliseconds are integers.
+    // Its timestamps have whole seconds, so milliseconds are integers.
     milliseconds: "toInt64({})",
     exact_milliseconds: "toInt64({})",
     booleans: ["0", "1"],
@@ -68,8 +69,8 @@ pub const CLICKHOUSE: Dialect = Dialect {
     number_of_hash: str::to_owned,
     inner_prefix: "highwater_",
     groups_by_name: true,
-    // Settings for one statement. Smaller parts of a table do not take less memory by themselves: each thread reads
-    // each column through a buffer of 1 MiB.
+    // Settings for one statement. Reading smaller parts of a table does not reduce memory use by itself, because
+    // each thread reads each column through a buffer of 1 MiB.
     audit_endings: [
         whole!(""),
         whole!(", max_threads = 1, max_block_size = 4096, max_read_buffer_size = 65536"),

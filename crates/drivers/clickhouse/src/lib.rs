@@ -229,7 +229,7 @@ impl Target for ClickHouseTarget {
     }
 }
 
-/// Polls the responding servers. A server that is away is polled again after its return, when the reader is recreated.
+/// Polls the responding servers. An unavailable server is polled again after it returns, when the reader is recreated.
 async fn cluster_reader(
     nodes: &[Node],
     timeline: &Rc<dyn Timeline>,

@@ -1,4 +1,5 @@
-//! A connection under load: sends the encoded request, counts the response, and judges it; tries its statements before.
+//! A connection under load: sends the encoded request, counts the response, and judges it. Checks its statements before
+//! the load.
 
 use std::rc::Rc;
 use std::task::{Context, Poll};

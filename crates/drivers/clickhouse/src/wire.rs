@@ -35,7 +35,7 @@ static NEXT_ABANDONED: AtomicI64 = AtomicI64::new(0);
 const SETTINGS: [(&str, &str); 11] = [
     ("async_insert", "0"),
     ("insert_deduplicate", "0"),
-    // The old name of the next one, and the only one in 18.16.
+    // The old name of the next setting, and the only name in 18.16.
     ("insert_distributed_sync", "1"),
     ("distributed_foreground_insert", "1"),
     ("skip_unavailable_shards", "0"),
@@ -44,7 +44,7 @@ const SETTINGS: [(&str, &str); 11] = [
     ("send_progress_in_http_headers", "0"),
     ("http_write_exception_in_output_format", "0"),
     ("max_query_size", "16777216"),
-    // A profile may cut an answer at its limit of rows without an error.
+    // A profile may truncate a response at its row limit without an error.
     ("result_overflow_mode", "throw"),
 ];
 /// The setting that parses fractions in text exactly. A server without it may store another number.

@@ -12,10 +12,11 @@ use highwater_driver::sql::connection::Texts;
 use highwater_driver::sql::cratedb::CRATEDB;
 use highwater_model::user_error::UserError;
 
-/// Rows of the first answer, and of any.
+/// Maximum number of rows of the first response, and of any response.
 const ROWS_FIRST: usize = 4_000;
 const ROWS_MAX: usize = 400_000;
-/// Bytes of the values of one answer, about, unless its rows all have one key: the server keeps several times as much.
+/// Approximate bytes of the values of one response, unless all of its rows have the same key: the server keeps several
+/// times as much in memory.
 const BYTES_MAX: usize = 8 << 20;
 
 /// Runs a statement after making a table's writes visible, and reads its response; `read` returns `None` if it does not
@@ -63,9 +64,9 @@ pub(super) async fn read(
     Ok(())
 }
 
-/// Walks the keys of a table in ascending order, with answers of about one size.
+/// Walks the keys of a table in ascending order, with responses of about equal size.
 struct Walk {
-    /// Rows of the next answer, at most.
+    /// Maximum number of rows of the next response.
     rows: usize,
 }
 
@@ -79,14 +80,14 @@ impl Default for Walk {
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
     End,
-    /// At this key, whose rows are not all known yet.
+    /// At this key, some of whose rows are not known yet.
     From(u64),
-    /// With all rows of this key: there are more than an answer may have.
+    /// With all rows of this key, because they are more than a response may have.
     AllOf(u64),
 }
 
 impl Walk {
-    /// The rows of an answer that were not seen before and are complete by their key, and what follows.
+    /// The rows of a response that are new and whose key is complete, and the next position.
     fn next(&mut self, table: &BoundTable, rows: Texts) -> (Vec<StoredRow>, Next) {
         let (count, limit) = (rows.len(), self.rows);
         let bytes: usize = rows.iter().flatten().flatten().map(String::len).sum();
@@ -131,7 +132,8 @@ pub(super) async fn copies(
 }
 
 /// The copies of each shard: table, partition, shard, rows, and 1 for a copy in use. An unassigned copy has no rows to
-/// compare, nor has one that a node is just taking over: it is in use and states none. `None` if a cell is not a number.
+/// compare. Neither does one that a node is just taking over: it is in use and reports none. `None` if a cell is not a
+/// number.
 fn of_rows(rows: &Texts) -> Option<Vec<ShardCopies>> {
     let mut found: Vec<ShardCopies> = Vec::new();
     for row in rows {
@@ -208,8 +210,8 @@ mod tests {
         assert_eq!(of_rows(&vec![row("0", Some("many"), "1")]), None);
     }
 
-    /// Walks a table with these keys to its end; the keys in the order in which they were taken, and the
-    /// limits of the answers.
+    /// Walks a table with these keys to its end; returns the keys in the order in which they were read,
+    /// and the limits of the responses.
     fn walked(keys: &[u64], text: &str) -> (Vec<u64>, Vec<usize>) {
         let columns = vec![BoundColumn::new("data", ColumnType::Text)];
         let table = BoundTable { columns, ..BoundTable::default() };

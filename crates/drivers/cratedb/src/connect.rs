@@ -93,7 +93,7 @@ async fn open_unbounded(
 /// Tries the kinds of connection that the mode allows, with a health check on each.
 async fn first_answer(node: &Node) -> Result<(HttpConnection, Result<Health, Failure>), UserError> {
     let kinds = node.tls.mode().kinds();
-    // Each session reuses what the first one found out.
+    // Each session reuses the result of the first one.
     let skipped = usize::from(kinds.len() > 1 && node.second_kind.load(Ordering::Relaxed));
     let mut failed = None;
     for (position, encrypted) in kinds.iter().enumerate().skip(skipped) {

@@ -155,7 +155,7 @@ impl Target for MySqlTarget {
             let mut reader = WireReader::new(opened, node);
             if is_cluster {
                 for other in self.nodes.iter().filter(|other| other.shown != node.shown) {
-                    // A node that is away is polled again after its return, when the reader is recreated.
+                    // An unavailable node is polled again after it returns, when the reader is recreated.
                     let opening = connect::open(other, &timeline);
                     let opened =
                         time_limit::within(&timeline, POLLED_WITHIN, &other.shown, opening);

@@ -1,7 +1,7 @@
 //! Authenticates the client, by the method that the server requests, if the login allows it.
 //!
-//! Secrets are only sent to a server that may have them. Passwords are hashed as the method asks; SCRAM is bound to the
-//! TLS channel where there is one.
+//! Secrets are only sent to a server that may have them. Passwords are hashed as the method requires; SCRAM is bound to
+//! the TLS channel if there is one.
 
 use bytes::BytesMut;
 use highwater_driver::regular_file::PrivateFile;

@@ -1,5 +1,5 @@
-//! The servers that speak the PostgreSQL protocol: what they say they are, their SQL, and how the protocol is used with
-//! each.
+//! The servers that speak the PostgreSQL protocol: how they identify themselves, their SQL, and how the protocol is
+//! used with each.
 
 use highwater_driver::contract::TableFeatures;
 use highwater_driver::sql::cratedb::CRATEDB;
@@ -10,23 +10,23 @@ use highwater_driver::sql::with_clause::{with_settings, with_tablets};
 use highwater_model::units::Nanos;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
-/// What a YugabyteDB has between PostgreSQL's version and its own.
+/// The text between PostgreSQL's version and YugabyteDB's own.
 const YUGABYTE: &str = "-YB-";
 
 /// The product behind the wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Product {
-    /// PostgreSQL, and what calls itself so.
+    /// PostgreSQL, and servers that identify themselves as PostgreSQL.
     PostgreSql,
     CockroachDb,
     CrateDb,
     QuestDb,
-    /// PostgreSQL's statements, above another storage engine.
+    /// PostgreSQL's query layer on another storage engine.
     YugabyteDb,
 }
 
 impl Product {
-    /// From the answer to `SELECT version()`.
+    /// From the response to `SELECT version()`.
     pub(super) fn of_version(version: &str) -> Self {
         if version.starts_with("CockroachDB") {
             Self::CockroachDb
@@ -41,7 +41,7 @@ impl Product {
         }
     }
 
-    /// From a parameter that the server reports at start-up, if it says more than that it is PostgreSQL.
+    /// From a parameter that the server reports at start-up, if it identifies more than PostgreSQL.
     pub(super) fn of_parameter(name: &str, value: &str) -> Option<Self> {
         match name {
             "crdb_version" => Some(Self::CockroachDb),
@@ -79,8 +79,8 @@ impl Product {
         )
     }
 
-    /// A condition on `information_schema.columns` that leaves out what the server adds unseen,
-    /// such as the bucket of a hash-sharded key.
+    /// A condition on `information_schema.columns` that excludes hidden columns, such as the bucket
+    /// of a hash-sharded key.
     pub(super) fn shown_columns(self) -> &'static str {
         if self == Self::CockroachDb { " AND is_hidden = 'NO'" } else { "" }
     }
@@ -96,19 +96,19 @@ impl Product {
         }
     }
 
-    /// Whether a statement that ends as canceled has changed nothing. YugabyteDB looks for that after its
-    /// storage has answered, and the storage commits a write of one row by itself.
+    /// Whether a canceled statement has certainly changed nothing. YugabyteDB checks for cancellation
+    /// after its storage has responded, and the storage commits a single-row write by itself.
     pub(super) fn cancels_whole(self) -> bool {
         self != Self::YugabyteDb
     }
 
-    /// Characters of one statement, at most; CrateDB's `statement_max_length`.
+    /// Maximum number of characters of one statement; CrateDB's `statement_max_length`.
     pub(super) fn statement_length_max(self) -> usize {
         if self == Self::CrateDb { 262_144 } else { usize::MAX }
     }
 
-    /// Whether several statements before one Sync need BEGIN and COMMIT to be one transaction. In YugabyteDB
-    /// a write of one row outside of a transaction block commits by itself.
+    /// Whether several statements before one Sync need BEGIN and COMMIT to be one transaction. In
+    /// YugabyteDB, a single-row write outside a transaction block commits by itself.
     pub(super) fn wraps_pipelines(self) -> bool {
         matches!(self, Self::CockroachDb | Self::YugabyteDb)
     }
@@ -125,16 +125,16 @@ fn release(version: &str) -> Option<(u32, u32)> {
 pub const POSTGRESQL: Dialect = Dialect {
     identifier: escape_identifier,
     literal: escape_literal,
-    // A double, which is exact here and much cheaper than `extract`, a decimal.
+    // As a double, which is exact here and much cheaper than the decimal of `extract`.
     milliseconds: "CAST(date_part('epoch', {}) * 1000 AS bigint)",
     attribute: |column, attribute| format!("{column} ->> {}", escape_literal(attribute)),
     hash: "CAST(CAST('x' || substr(md5({}), 1, 7) AS bit(28)) AS integer)",
     number_of_hash: |hash| format!("CAST({hash} AS bigint)"),
     one_of: "{} = ANY ('{{list}}'::bigint[])",
     fence: " OFFSET 0",
-    // It takes the rows that its workers would hand over for so costly that it computes every checksum in one process.
-    // What a server does not know of these settings is left as it is; nobody needs the right to read their view, which
-    // can be taken away.
+    // By default, the planner's cost of passing rows from parallel workers is so high that it computes every checksum
+    // in one process. Settings that a server does not know are not set. No privilege on their view is needed, because
+    // it can be revoked.
     audit_settings: Some(
         "SELECT count(set_config(name, value, true)) FROM \
          (VALUES ('extra_float_digits', '3'), ('DateStyle', 'ISO, YMD'), \
@@ -170,7 +170,7 @@ pub const POSTGRESQL: Dialect = Dialect {
              JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
              WHERE n.nspname = current_schema() AND c.relname = {name}",
     transactional: true,
-    // An insert that a killed run left behind is waited for.
+    // Waits for an insert that a killed run left running.
     lock: Some("LOCK TABLE {quoted}"),
     ..Dialect::standard(
         &["postgresql"],
@@ -196,7 +196,8 @@ const UNLOCKED: LeaseWords = LeaseWords::plain(
     "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)",
 );
 
-/// YugabyteDB's SQL. It lists the running statements of one node; the others are asked, too.
+/// YugabyteDB's SQL. It lists the running statements of one node only, so the other nodes are
+/// queried, too.
 const YUGABYTEDB: Dialect = Dialect {
     names: &["yugabytedb", "postgresql"],
     one_of: "{} IN ({list})",
@@ -210,13 +211,14 @@ const YUGABYTEDB: Dialect = Dialect {
 /// CockroachDB's SQL.
 const COCKROACHDB: Dialect = Dialect {
     names: &["cockroachdb", "postgresql"],
-    // Its `/` makes a decimal of two integers.
+    // Its `/` of two integers is a decimal.
     quotient: "{dividend} // {divisor}",
     milliseconds: "CAST(extract(epoch FROM {}) * 1000 AS bigint)",
     hash: "substr(md5({}), 1, 7)",
     number_of_hash: |hash| number_of_digits("substr", hash),
     one_of: "{} IN ({list})",
-    // Before version 22, there are none for one transaction: these are the session's, which is the audit's own.
+    // Before version 22, there are no settings for one transaction. These apply to the session, which only the
+    // audit uses.
     audit_settings: Some(
         "SELECT set_config('extra_float_digits', '3', false), \
          set_config('datestyle', 'ISO, MDY', false), \
@@ -235,17 +237,17 @@ const COCKROACHDB: Dialect = Dialect {
 
 /// QuestDB's SQL.
 const QUESTDB: Dialect = Dialect {
-    // A setting is refused before a table is created.
+    // Table settings are rejected before a table is created.
     table_features: TableFeatures { shards: false, settings: false },
-    // Transactions are of inserts alone: a query within one does not see them, and an UPDATE ends it.
+    // Transactions contain only inserts: a query within one does not see them, and an UPDATE ends it.
     rolls_back: false,
     // It does not list inserts.
     unread_inserts: Some(Nanos::from_secs(10)),
     refresh: Some("SELECT wait_wal_table({name})"),
-    // Within a CASE it takes a second word for another one.
+    // Within a CASE, it misparses a type of two words.
     double: "CAST({} AS double)",
     milliseconds: "CAST({} AS long) / 1000",
-    // A double has all of them until the year 2255.
+    // A double holds all digits until the year 2255.
     exact_milliseconds: "CAST({} AS long) / 1000.0",
     // JSON is text; names in a path are not quoted.
     attribute: |column, attribute| {
@@ -257,7 +259,7 @@ const QUESTDB: Dialect = Dialect {
     stamp: QUESTDB_STAMP,
     registry: Some(QUESTDB_REGISTRY),
     forget: None,
-    // The table itself says that a row replaces those with its key.
+    // The table's definition makes a row replace those with the same key.
     on_duplicate: |_, _| String::new(),
     ..Dialect::standard(
         &["questdb"],
@@ -269,7 +271,7 @@ const QUESTDB: Dialect = Dialect {
             stamp: QUESTDB_STAMP,
             ..LeaseWords::plain(literal, "TEXT", "CAST(systimestamp() AS long) / 1000")
         },
-        // Clients have no name there.
+        // Clients have no name in its list.
         "SELECT count(*) FROM query_activity() \
          WHERE username = current_user() AND query LIKE 'INSERT INTO \"%'",
     )
@@ -279,11 +281,11 @@ const QUESTDB: Dialect = Dialect {
 /// can be written by several sessions at once, and only a table with a time has one. A row replaces those with the same
 /// key, which must include the time: it is the same in all rows.
 const QUESTDB_STAMP: [&str; 2] = [", ts", ", cast(0 AS timestamp)"];
-/// There is one row per table.
+/// Only the newest row per table remains.
 const QUESTDB_REGISTRY: &str = "CREATE TABLE IF NOT EXISTS highwater_tables (\
      name VARCHAR, fingerprint VARCHAR, seed VARCHAR, \"rows\" LONG, next_index LONG, \
      writing BOOLEAN, ts TIMESTAMP) TIMESTAMP(ts) PARTITION BY YEAR WAL DEDUP UPSERT KEYS(ts, name)";
-/// There is one row per event of a claim.
+/// Only the newest row per event of a claim remains.
 const QUESTDB_EVENTS: &str = "CREATE TABLE IF NOT EXISTS highwater_leases (\
      table_name VARCHAR, share INT, shares INT, token VARCHAR, plan VARCHAR, owner VARCHAR, \
      machine VARCHAR, process LONG, started LONG, event VARCHAR, number LONG, at_ms LONG, \
@@ -310,7 +312,7 @@ mod tests {
             assert_eq!(product.dialect().names[0], best);
             assert_eq!(product.dialect().names.last(), Some(&"postgresql"));
         }
-        // As 9.3.4 answers; statements of PostgreSQL are none of its.
+        // Responses of 9.3.4, which does not support PostgreSQL's statements.
         let version = "PostgreSQL 12.3, compiled by Visual C++ build 1914, 64-bit, QuestDB";
         assert_eq!(Product::of_version(version), Product::QuestDb);
         assert_eq!(Product::of_parameter("questdb_version", "9.3.4"), Some(Product::QuestDb));
@@ -319,7 +321,7 @@ mod tests {
 
     #[test]
     fn the_version_at_start_up_identifies_a_relative_that_has_no_parameter_of_its_own() {
-        // As its issues have them: yugabyte/yugabyte-db#5154 and #2447.
+        // From its issues yugabyte/yugabyte-db#5154 and #2447.
         for (value, product) in [
             ("15.12-YB-2025.2.6.0-b0", Some(Product::YugabyteDb)),
             ("11.2-YB-2.0.0.0-b0", Some(Product::YugabyteDb)),

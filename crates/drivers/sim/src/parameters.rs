@@ -197,7 +197,6 @@ pub enum SimClock {
 /// each holds it. A disk limits them to its rate, divided by the rows of an op on its node; its credit is temporary and
 /// not included. Also not included are stalls, warm-up, faults, and the queue limit: a short queue rejects work below
 /// this rate.
-/// the queue: a short queue refuses work before this rate is reached.
 pub fn capacity(parameters: &SimParameters, rows_per_op: u64, inserts: bool) -> f64 {
     let of_cores = of_cores(parameters, rows_per_op, inserts);
     if inserts {

@@ -129,15 +129,15 @@ impl Database {
         Ok(connection)
     }
 
-    /// Sets the connection up, again and again while another process does the same. Two that
-    /// change the journal mode at once would wait for each other, so SQLite answers one of them
-    /// "busy" without regard to its busy timeout.
+    /// Sets the connection up, with retries while another process does the same. Two that change
+    /// the journal mode at once would wait for each other, so SQLite answers one of them "busy"
+    /// without regard to its busy timeout.
     fn set_up_in_turn(&self, connection: &Connection) -> rusqlite::Result<()> {
         let is_busy = |error: &rusqlite::Error| {
             let code = error.sqlite_error_code();
             matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
         };
-        // The attempts are what waits, not SQLite within each of them.
+        // The attempts wait, not SQLite within each of them.
         connection.busy_timeout(Duration::ZERO)?;
         for _ in 0..self.settings.busy_timeout_ms / SET_UP_AGAIN_AFTER_MS {
             match self.set_up(connection) {

@@ -2,9 +2,9 @@
 //! `Distributed` table over all servers, which queries read.
 //!
 //! All servers are queried before and after the load. State of the target as a whole, such as leases, is kept by one
-//! server, independent of the order in the URL. Connections are made when needed, except that of the server with the
-//! first address. The cluster that a URL's hosts form is determined from each server's list of clusters. New rows do
-//! not correct the distribution of existing ones over the servers. Must not be used by a session.
+//! server, independently of the order in the URL. Connections are made when needed, except that of the server with
+//! the first address. The cluster that a URL's hosts form is determined from each server's list of clusters. New
+//! rows do not correct the distribution of existing ones over the servers. Must not be used by a session.
 
 mod tables;
 

@@ -2,8 +2,8 @@
 //! the audit.
 //!
 //! Each server reads its own concurrently, and the results are combined here. So no server aggregates others' results,
-//! and none can be left out. Operations on all servers together, such as the maintenance of their tables, are here,
-//! too.
+//! and none can be left out. It also contains operations on all servers together, such as the maintenance of their
+//! tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ use crate::admin::ClickHouseServer;
 use crate::dialect::CLICKHOUSE;
 use crate::{cluster, spools};
 
-/// Time for servers to pass on what their spools hold, before tables are created.
+/// Time limit for servers to forward the rows in their spools before tables are created.
 const SPOOLED_LIMIT: Nanos = Nanos::from_secs(30);
 
 /// See [`TableAdmin::create_tables`]. Each server registers its own and its `Distributed` tables, so that a run against
@@ -71,7 +71,7 @@ pub(super) async fn create(
         })
     });
     checked.await?;
-    // What a spool still holds of rows sent before, such as those of the audit's try, would come into the new tables.
+    // Rows that are still in a spool, such as those of the canary, would be written to the new tables.
     if opened.iter().any(|server| server.node.spooling.is_used()) {
         let empty = each(&mut opened, |server| server.above.quiesce(deadline)).await?;
         if !empty.into_iter().all(|empty| empty) {
@@ -191,7 +191,6 @@ fn agreed(registered: &[Vec<RegistryEntry>], policy: &TablePolicy<'_>) -> Vec<Re
 impl Opened {
     /// The connection to the table of that name with its own rows: a table that the user created on each server has the
     /// name of the `Distributed` one.
-    /// server has the name of the one above.
     async fn holder(&mut self, table: &str) -> Result<&mut SqlAdmin<ClickHouseServer>, UserError> {
         let own = self.node.own_database();
         let sql = format!(
@@ -334,7 +333,7 @@ impl ServerAdmin for Cluster {
             let settings = &mut facts.settings;
             settings.insert("clusters".to_owned(), one_line(&self.clusters.join(", ")));
             settings.insert("servers".to_owned(), nodes.join(", "));
-            // Each host is one shard without replicas: others are no cluster of the URL.
+            // Each host is one shard without replicas: other clusters are not those of the URL.
             for (name, count) in [("nodes", nodes.len()), ("shards", nodes.len()), ("replicas", 0)]
             {
                 settings.insert(name.to_owned(), count.to_string());
@@ -348,7 +347,7 @@ impl ServerAdmin for Cluster {
         })
     }
 
-    /// First all servers, and then their spools, to which no statement adds rows any more.
+    /// First all servers, then their spools, to which no statement can add rows by then.
     fn quiesce(&mut self, deadline: Nanos) -> Response<'_, bool> {
         Box::pin(async move {
             let mut opened = self.all().await?;
@@ -416,7 +415,7 @@ impl TableAdmin for Cluster {
         })
     }
 
-    /// Those of the first server: the tables of all were made alike.
+    /// The first server's settings: all servers' tables were created in the same way.
     fn table_settings<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,

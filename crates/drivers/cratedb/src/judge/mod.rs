@@ -128,7 +128,7 @@ fn counted(answer: &Answer, context: Context) -> Outcome {
     outcome
 }
 
-/// One entry a row.
+/// One entry per row.
 fn bulk(answer: &Answer, context: Context) -> Outcome {
     if answer.entries != context.rows {
         return unknown(protocol(&format!("{} results for {} rows", answer.entries, context.rows)));
