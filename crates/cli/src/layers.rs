@@ -38,15 +38,15 @@ pub enum Strength {
 #[derive(Debug, Clone, Default)]
 pub struct Layers {
     by_strength: BTreeMap<Strength, BTreeMap<&'static str, Vec<SettingValue>>>,
-    /// Positional arguments that are not settings: runs to show, what to check.
+    /// Positional arguments that are not settings, such as runs to show, or files to check.
     pub positionals: Vec<String>,
     /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// What a target can be.
+    /// The supported targets.
     pub supported: TargetSchemes,
-    /// What becomes of the command's settings in a command that repeats it.
+    /// How a command that repeats this one treats its settings.
     pub next: BTreeMap<&'static str, Next>,
-    /// What a cluster that is up adds to what is polled.
+    /// Endpoints of a running cluster, which are polled as well.
     pub of_cluster: TelemetryRequest,
 }
 
@@ -75,7 +75,7 @@ impl Layers {
     /// The same layers with other texts.
     ///
     /// # Errors
-    /// The first that `text` makes none of.
+    /// The first value that `text` does not accept.
     pub(crate) fn with_texts(
         &self,
         text: impl Fn(&SettingValue) -> Result<String, UserError>,
@@ -174,19 +174,20 @@ fn parse_switch(text: &str) -> Result<bool, UserError> {
     }
 }
 
-/// What becomes of a setting in a command that repeats or continues a run, such as that after `next:`. The record
-/// keeps it for that.
+/// How a command that repeats or continues a run, such as the one after `next:`, treats a setting. The record
+/// stores it for that purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// It is not repeated, or what it decided is taken from the run's plan: the load, its length, its objectives.
+    /// It is not repeated, or its effect is taken from the run's plan: the load, its length, its objectives.
     LeftOut,
-    /// It is repeated as it was given.
+    /// It is repeated as given.
     Repeated,
     /// It is a switch, and repeated.
     RepeatedSwitch,
     /// It is repeated, as a URL without its password.
     RepeatedUrl,
-    /// It sets a parameter of the workload, which `--set` does as well: it is repeated in the way that it was given.
+    /// It sets a parameter of the workload, which `--set` does as well: it is repeated in the form in which it was
+    /// given.
     Parameter,
 }
 
@@ -277,7 +278,7 @@ pub struct TargetSchemes {
 }
 
 impl Default for TargetSchemes {
-    /// Those that this program was built with.
+    /// The targets with which this program was built.
     fn default() -> Self {
         let schemes = highwater_drivers::drivers().iter().flat_map(|driver| driver.schemes());
         Self { schemes: schemes.copied().collect(), default_url: highwater_drivers::default_url() }

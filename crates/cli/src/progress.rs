@@ -179,7 +179,7 @@ impl Observer for Progress {
         if let Some(screen) = &self.screen {
             draw(screen, event);
         }
-        // What a load's last seconds hold is shown before what follows it.
+        // A load's last seconds are shown before the next event.
         if !matches!(event, Event::Second(_) | Event::Warning { .. })
             && let Some(interval) = self.held.take()
         {
@@ -333,7 +333,7 @@ mod tests {
         }
     }
 
-    /// Seconds of the lines, what failed in them, their mean rate, and the highest p99.
+    /// Number of seconds, failed ops in them, their mean rate, and the highest p99.
     fn lines(
         progress: &Progress,
         phases: &[(&str, u64)],
@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(seconds, [(5, 5), (7, 2), (10, 3)]);
     }
 
-    /// Without a terminal, lines show that an audit is running, and that the target had no memory for a statement.
+    /// Without a terminal, lines show that an audit is running, and that the target lacked memory for a statement.
     #[test]
     fn an_audit_without_a_terminal_is_a_line_every_ten_seconds_and_one_for_each_refusal() {
         let progress = Progress { screen: None, ..Progress::of_run(None) };

@@ -67,7 +67,7 @@ mod platform {
     use super::{Invocation, UserError};
     use crate::sources::HANDOVER;
 
-    /// More than the kernel accepts as arguments and environment of a process.
+    /// A size that exceeds what the kernel accepts as arguments and environment of a process.
     const LARGEST: u64 = 8 << 20;
 
     /// The original invocation, if this process was started by [`start_again`].

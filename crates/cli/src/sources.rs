@@ -1,11 +1,11 @@
-//! Where the values of a command come from: the command line, the environment, and files of settings.
+//! The sources of a command's values: the command line, the environment, and settings files.
 //!
-//! There are three files: the user's own, `highwater.toml` of the working directory, and the one that `--config` names. The
-//! working directory may be anybody's, so its file sets nothing that reaches beyond it, whoever owns it: the rule goes by
-//! where a setting comes from, because checkouts in containers belong to others than their user. Keys at the top apply to
-//! every command that has the flag. Keys in a table named after a command, such as `[run]`, apply to that command and
-//! override the top. An unknown key is an error with its place, so that a misspelled default is never ignored. Must not
-//! interpret a value.
+//! There are three files: the user's own, `highwater.toml` in the working directory, and the one that `--config` names.
+//! The contents of the working directory may come from anyone, so its file cannot set anything with effects outside the
+//! directory. The file's owner is irrelevant, because checkouts in containers often have a different owner than their
+//! user. Keys at the top level apply to every command that has the flag. Keys in a table named after a command, such as
+//! `[run]`, apply to that command and override the top level. An unknown key is an error with its place, so that a
+//! misspelled default is never ignored. Must not interpret a value.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -23,8 +23,8 @@ use crate::grammar::{self, Arguments, CommandSpec, Reach, Request};
 use crate::layers::{Layers, Origin, Strength, has_scheme};
 use crate::variants::WITH;
 
-/// Puts the layers of one of the `commands` together; `files` have the weakest first. `environment` may hold variables of other
-/// programs; they are ignored.
+/// Combines the layers of one of the `commands`; `files` are in ascending precedence. Variables of other programs in
+/// `environment` are ignored.
 pub fn gather(
     command: &CommandSpec,
     commands: &[&CommandSpec],
@@ -56,7 +56,7 @@ pub fn gather(
     Ok(layers)
 }
 
-/// The layers of a command from its words alone, without environment and file.
+/// The layers of a command from its arguments only, without environment and files.
 pub fn of_words(command: &'static CommandSpec, words: &[&str]) -> Result<Layers, UserError> {
     let program = ["highwater"].iter().chain(words);
     let arguments: Vec<String> = program.map(|word| (*word).to_owned()).collect();
@@ -120,17 +120,17 @@ fn unknown_variable(given: &str, variables: &[(&str, String)]) -> String {
 
 /// The file's name in the working directory.
 pub const NAME: &str = "highwater.toml";
-/// The name of the user's own, below the directory of his configuration.
+/// The name of the user's own file, below the user's configuration directory.
 const OF_USER: &str = "highwater/config.toml";
 
 /// A file's text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConfigFile {
-    /// Which of the three it is.
+    /// Its kind.
     pub kind: FileKind,
-    /// What it is called in errors.
+    /// Its name in errors.
     pub name: String,
-    /// TOML. It may hold a password.
+    /// TOML, which may contain a password.
     pub text: String,
 }
 
@@ -138,10 +138,10 @@ pub struct ConfigFile {
 type Value<'a> = Spanned<DeValue<'a>>;
 
 impl ConfigFile {
-    /// Those that are there, the weakest first; `named` by the command line.
+    /// The existing files in ascending precedence; the command line names the file `named`.
     ///
     /// # Errors
-    /// One of them cannot be read, or the named one is not there.
+    /// A file cannot be read, or the named one does not exist.
     pub fn all(named: Option<&str>) -> Result<Vec<Self>, UserError> {
         let usual = user_directory()
             .map(|directory| (FileKind::User, directory.join(OF_USER)))
@@ -163,7 +163,7 @@ impl ConfigFile {
         }
     }
 
-    /// Adds the values for a command. The rest of the file is checked all the same.
+    /// Adds the values for a command. The rest of the file is checked as well.
     fn fill(
         &self,
         command: &CommandSpec,
@@ -206,7 +206,7 @@ impl ConfigFile {
         Ok(())
     }
 
-    /// Refuses what a file of this kind may not set, whichever command it is for.
+    /// Rejects settings that a file of this kind may not set, for any command.
     fn check_reach(
         &self,
         setting: &'static str,
@@ -223,7 +223,7 @@ impl ConfigFile {
             .map_err(|failure| failure.at(Some(self.place(&key.span()))))
     }
 
-    /// The setting that a key names.
+    /// The setting named by a key.
     fn setting(
         &self,
         key: &Spanned<DeString<'_>>,
@@ -295,7 +295,8 @@ impl ConfigFile {
     }
 }
 
-/// The directory of the user's configuration, as the XDG specification says; none where there is no home.
+/// The user's configuration directory, according to the XDG specification; `None` without a home
+/// directory.
 fn user_directory() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     set("XDG_CONFIG_HOME")
@@ -318,16 +319,16 @@ fn scalar(value: &DeValue<'_>) -> Option<String> {
 /// A file of settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
-    /// The user's own.
+    /// The user's own file.
     User,
     /// `highwater.toml` of the working directory.
     Directory,
-    /// The one that the command line names.
+    /// The file named by the command line.
     Named,
 }
 
 impl FileKind {
-    /// The layer of its top, or of a command's table in it.
+    /// The layer of its top level, or of a command's table in it.
     fn strength(self, is_table: bool) -> Strength {
         match (self, is_table) {
             (Self::User, false) => Strength::UserFile,
@@ -340,7 +341,7 @@ impl FileKind {
     }
 }
 
-/// Fails at values that a file of this kind may not give a setting.
+/// Fails for values that a file of this kind may not set.
 fn check(kind: FileKind, setting: &str, reach: Reach, texts: &[String]) -> Result<(), UserError> {
     let is_of_directory = kind == FileKind::Directory;
     match reach {
@@ -370,7 +371,7 @@ fn check(kind: FileKind, setting: &str, reach: Reach, texts: &[String]) -> Resul
     }
 }
 
-/// Fails where the environment may not give a setting.
+/// Fails for settings that the environment may not set.
 fn check_variable(variable: &str, reach: Reach) -> Result<(), UserError> {
     match reach {
         Reach::Shell => Err(of_shell(variable)),
@@ -400,18 +401,19 @@ fn beyond(setting: &str, why: &str) -> UserError {
     ))
 }
 
-/// Whether a setting of new tables can name neither a file nor a server: it has words and numbers only.
+/// Whether a setting of new tables cannot name a file or a server, because it contains only words and
+/// numbers.
 fn is_plain(text: &str) -> bool {
     text.chars().all(|letter| letter.is_alphanumeric() || "_.,=-+% ".contains(letter))
 }
 
-/// The path in a value; a workload file has its weight behind it.
+/// The path in a value; for a workload file, its weight follows.
 fn path_of<'a>(setting: &str, text: &'a str) -> &'a Path {
     let weighted = text.rsplit_once('@').filter(|_| setting == "file");
     Path::new(weighted.map_or(text, |(path, _)| path))
 }
 
-/// Whether a path leads to no other place than the working directory, also through links.
+/// Whether a path stays within the working directory, even through links.
 fn is_within(path: &Path) -> bool {
     let own = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     if !path.components().all(own) {
@@ -420,7 +422,7 @@ fn is_within(path: &Path) -> bool {
     let Ok(here) = Path::new(".").canonicalize() else {
         return false;
     };
-    // What is not there yet is made where the part of its path that is there leads.
+    // A missing path will be created below the existing part of it.
     let mut there = here.join(path);
     loop {
         if there.symlink_metadata().is_ok() {
@@ -458,7 +460,7 @@ pub struct Invocation {
 }
 
 impl Invocation {
-    /// From the operating system's values.
+    /// Reads the operating system's values.
     pub fn new(
         arguments: impl Iterator<Item = OsString>,
         environment: impl Iterator<Item = (OsString, OsString)>,

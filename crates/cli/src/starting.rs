@@ -1,5 +1,5 @@
-//! What the page of `highwater serve` may start: the fields of its form become arguments, which are parsed like any command
-//! line and have only what is allowed; and the processes started by it.
+//! What the page of `highwater serve` may start: the fields of its form become arguments, which are parsed like any
+//! command line and may contain only allowed flags; and the processes that it started.
 //!
 //! One at a time, because two loads on one machine distort each other's measurement. They are in separate process groups, so
 //! that signals to the server do not end them. Must not serve.
@@ -32,7 +32,7 @@ use crate::sources::HANDOVER;
 use crate::variants::WITH;
 use crate::{prepare, secrets};
 
-/// What the page sets itself.
+/// Flags that the page sets itself.
 const OWN: [&str; 4] = ["out", "quiet", "config", "json"];
 /// Fields that become a flag of the same name.
 const FLAGS: [(&str, &str, &str, &[&str]); 8] = [
@@ -58,21 +58,21 @@ pub(crate) struct PageStarter {
     processes: Processes,
 }
 
-/// What the page may start, as the command line of `highwater serve` says.
+/// What the page may start, according to the command line of `highwater serve`.
 #[derive(Debug, Default)]
 pub(crate) struct StartRights {
     /// Where runs are stored.
     pub(crate) out: PathBuf,
-    /// The file of settings that holds for what is started, too.
+    /// The settings file, which also applies to started commands.
     pub(crate) config: Option<String>,
-    /// Databases that may be loaded besides new ones inside the process, without passwords.
+    /// Databases that may be loaded in addition to new ones inside the process, without passwords.
     pub(crate) targets: Vec<TargetUrl>,
     /// Any command with any flag.
     pub(crate) allows_all: bool,
 }
 
 impl PageStarter {
-    /// Starts some of these commands.
+    /// Starts commands from this list, within these rights.
     pub(crate) fn new(commands: &'static [&'static CommandSpec], rights: StartRights) -> Self {
         Self { commands, rights, processes: Processes::default() }
     }
@@ -95,7 +95,7 @@ impl PageStarter {
         if self.rights.allows_all {
             return Ok(());
         }
-        // What reaches further runs a command, or reads, writes, or serves something.
+        // Settings with a further reach execute commands, or read, write, or serve something.
         let is_allowed = |flag: &str| command.reach(flag) == Some(Reach::Behavior);
         let needs = "needs `highwater serve --allow-start --allow-commands`: it can run commands, or read, write or \
                      serve files";
@@ -105,7 +105,7 @@ impl PageStarter {
         if let Some(flag) = flags().find(|flag| !is_allowed(flag)) {
             return Err(format!("--{flag} {needs}"));
         }
-        // Settings of new tables, which are a flag of their own, can name files.
+        // Settings of new tables, which have a separate flag, can name files.
         let mut axes = given.flags.get("over").into_iter().flatten();
         if let Some(axis) = axes.find(|axis| axis.trim_start().starts_with(WITH)) {
             return Err(format!("--over {axis} {needs}"));
@@ -117,7 +117,7 @@ impl PageStarter {
         }
     }
 
-    /// Servers, and files of this machine, are named by nobody but its user.
+    /// Only the machine's user may name servers and files.
     fn check_target(&self, text: &str) -> Result<(), String> {
         if self.is_named(text)? || self.is_new(text)? {
             return Ok(());
@@ -127,15 +127,15 @@ impl PageStarter {
         ))
     }
 
-    /// Whether it is one of the targets that the user named.
+    /// Whether it is a target that the user named.
     fn is_named(&self, text: &str) -> Result<bool, String> {
         let url = TargetUrl::parse(text).map_err(|error| said(error, text))?;
         Ok(self.rights.targets.contains(&url))
     }
 
-    /// Whether it is inside the process that is started, and leads to no file and no server.
+    /// Whether it is inside the started process, without access to a file or a server.
     fn is_new(&self, text: &str) -> Result<bool, String> {
-        // A growth puts the number of nodes there.
+        // A growth inserts the number of nodes there.
         let text = &text.replace("{nodes}", "3");
         let url = TargetUrl::parse(text).map_err(|error| said(error, text))?;
         if !url.hosts.is_empty() {
@@ -145,12 +145,12 @@ impl PageStarter {
         let target = highwater_drivers::open(&[text.to_owned()], &options);
         let target = target.map_err(|error| said(error, text))?;
         let of_process = target.capabilities();
-        // A sink is in this process, too, but its path is the name of what it stands for.
+        // A sink is also inside the process, but its path is the name of its protocol.
         Ok(target.is_sink() || (of_process.embedded || of_process.simulated) && url.path.is_empty())
     }
 
-    /// Whether passwords of the environment are for what this starts: for the targets that the user named, or that his
-    /// environment and settings name where the form names none.
+    /// Whether the started command gets passwords from the environment: only for targets that the user named, or, if
+    /// the form names none, that the user's environment and settings name.
     fn has_passwords(&self, arguments: &[String]) -> bool {
         let all: Vec<String> =
             ["highwater".to_owned()].into_iter().chain(arguments.iter().cloned()).collect();
@@ -197,13 +197,13 @@ impl Starter for PageStarter {
         let more = get("more").unwrap_or_default();
         let more = shlex::split(&more).ok_or("further arguments: a quote has no end")?;
         let mut arguments: Vec<String> = get("command").into_iter().collect();
-        // A file of the user's own stands in the place of the workload.
+        // The user's own file replaces the workload.
         let has_file = more.iter().any(|word| word.starts_with("-f") || word.starts_with("--file"));
         arguments.extend(get("workload").filter(|_| !has_file));
         arguments.extend(get("target"));
         let flags = FLAGS.iter().filter_map(|(name, ..)| {
             let value = get(name)?;
-            // One word, so that no value is taken for a flag.
+            // As one word, so that a value is never parsed as a flag.
             Some(format!("--{name}={value}"))
         });
         arguments.extend(flags);
@@ -221,7 +221,8 @@ impl Starter for PageStarter {
             return Err("these arguments print a text, and start nothing".to_owned());
         };
         self.check(command, &given)?;
-        // Right behind the command, which is the first word: a `--` further back would make words of them.
+        // Directly after the command, which is the first word: after a `--` they would be positional
+        // arguments.
         let config = self.rights.config.as_ref();
         let own = [format!("--out={}", self.rights.out.display()), "--quiet".to_owned()];
         let own = own.into_iter().chain(config.map(|file| format!("--config={file}")));
@@ -249,7 +250,7 @@ impl Starter for PageStarter {
     }
 }
 
-/// What is wrong with a target, on one line.
+/// The error of a target, on one line.
 fn said(error: UserError, text: &str) -> String {
     words(error, &[text.to_owned()])
 }
@@ -278,7 +279,7 @@ struct Started {
     number: u32,
     command_line: String,
     child: Child,
-    /// Without a name, so that it disappears with the last of both processes.
+    /// A file without a name, which disappears when both processes have ended.
     output: File,
     /// Exit status, once it is over.
     ended: Option<ExitStatus>,

@@ -1,5 +1,5 @@
-//! Files that commands write and read besides the run store: files at a path given by the user, the load generator's own
-//! ceilings, and whether a record is trusted.
+//! Files that commands write and read in addition to the run store: files at a path given by the user, the load
+//! generator's own ceilings, and whether a record is trusted.
 //!
 //! Only a record that no other user can write decides what a command connects to and executes. Records of others are read,
 //! but the target must be named on the command line. Must not depend on the content of a file.
@@ -42,7 +42,7 @@ pub(crate) fn of_settings(layers: &Layers, run: &Path) -> Result<(), UserError> 
     of_target(run, NAMES_TARGET.iter().any(is_named))
 }
 
-/// As [`of_settings`], if it is known whether the target `is_named`.
+/// Like [`of_settings`], if it is known whether the target `is_named`.
 pub(crate) fn of_target(run: &Path, is_named: bool) -> Result<(), UserError> {
     let why = store::others_may_write(run).filter(|_| !is_named);
     why.map_or(Ok(()), |why| {

@@ -1,5 +1,5 @@
-//! The only place that writes to the terminal: data on stdout, everything else on stderr; and the questions that are asked
-//! there: a password, and whether to go ahead.
+//! The only place that writes to the terminal: data on stdout, everything else on stderr. Also the prompts: for a
+//! password, and for confirmation.
 //!
 //! If the reader goes away (`highwater … | head`), output ends, but the exit code stays. A block of lines below the output
 //! can be redrawn in place: the cursor stays visible, at the start of the line below it, and every drawing is one write that
@@ -224,12 +224,13 @@ fn can_redraw(variable: impl Fn(&str) -> Option<OsString>) -> bool {
     value("TERM").is_some_and(|term| term != "dumb") && value("CI").is_none()
 }
 
-/// Whether there is a terminal to ask on.
+/// Whether there is a terminal for a prompt.
 pub fn is_interactive() -> bool {
     stdin().is_terminal() && stderr().is_terminal()
 }
 
-/// Whether the user answers a question with yes; anything else, and the end of the input, is no.
+/// Whether the user answers a prompt with yes; anything else, including the end of the input, is
+/// no.
 pub fn is_confirmed(question: &str) -> bool {
     note(&format!("{question} [y/N] "));
     let mut answer = String::new();

@@ -93,7 +93,8 @@ pub fn report_errors(errors: Vec<UserError>, name: &str) -> UserError {
     last_of(errors.into_iter().map(|error| error.in_file(name)).collect())
 }
 
-/// A workload with its parameters. A setting can make another place of the file wrong, which is reported there.
+/// A workload with its parameters. A setting can invalidate another place in the file; the error is reported
+/// there.
 pub fn instantiate(
     spec: &WorkloadSpec,
     choice: &WorkloadChoice,
@@ -103,7 +104,7 @@ pub fn instantiate(
     let made = spec.instantiate(parameters, seed).map_err(|error| match choice {
         WorkloadChoice::File(path) => error.in_file(&path.display().to_string()),
         WorkloadChoice::Named(name) => error.in_file(&format!("the workload {name}")),
-        // The text that was made of the files is not theirs.
+        // The generated text is not that of the files.
         WorkloadChoice::Scripts(_) => error.at(None),
     });
     made.map(Arc::new)

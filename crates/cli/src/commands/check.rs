@@ -43,7 +43,7 @@ use crate::prepare::{
 use crate::stored_files::keep;
 use crate::{cluster_file, exit, figures, sources, terminal, workload_file};
 
-/// What of the user's is prepared.
+/// The user's input to prepare.
 const OWN: Flag = FILE.help(
     "Let the target prepare the statements of your own workload file (.toml) or SQL files (.sql), and execute none, in \
      place of trying the built-in workloads",
@@ -100,7 +100,7 @@ pub(crate) enum CheckSubject {
     Files {
         /// Their names.
         names: Vec<String>,
-        /// The scaling model that the figures are checked against.
+        /// The scaling model against which the figures are checked.
         model: Option<ScalingModel>,
     },
 }
@@ -200,7 +200,7 @@ impl<'a> OwnWorkload<'a> {
         Ok(Self { choice, workload: workload_file::instantiate(&spec, choice, parameters, SEED)? })
     }
 
-    /// Why a run would be refused, at its place in the file.
+    /// Why a run would be rejected, with the place in the file.
     fn refused(&self, inspection: &TargetInspection) -> Option<UserError> {
         let Some(OwnStatements::Refused(error)) = &inspection.own else {
             return None;
@@ -209,7 +209,7 @@ impl<'a> OwnWorkload<'a> {
     }
 }
 
-/// The facts of a target, and the first missing privilege or refused workload.
+/// The facts of a target, and the first missing privilege or rejected workload.
 fn check_target(
     urls: Vec<TargetUrl>,
     insert: Option<&String>,
@@ -229,7 +229,8 @@ fn check_target(
         let trials = Trials { table: probe.clone(), own: own.map(|own| Arc::clone(&own.workload)) };
         Ok(inspect(target, Some(trials)).map(|inspection| {
             let lines = describe_target(target.as_ref(), &inspection);
-            // Who runs statements on his own tables may need no right to make others.
+            // A user who runs statements on existing tables may not need the privilege to create
+            // tables.
             let needs_tables = own.is_none_or(|own| own.workload.tables() > 0);
             let failure = missing(&inspection, &probe).filter(|_| needs_tables);
             let refused = || own.and_then(|own| own.refused(&inspection));
@@ -237,7 +238,7 @@ fn check_target(
         }))
     });
     let (mut lines, missing) = inspected?;
-    // It is that of a built-in workload.
+    // The error belongs to a built-in workload.
     if let Some(sink) = sink.filter(|_| own.is_none()) {
         lines.push(fact("ceiling", ceiling_of(sink, insert, scratch.path())?));
     }
@@ -339,7 +340,7 @@ fn workloads(inspection: &TargetInspection) -> Vec<Fact> {
     line.into_iter().collect()
 }
 
-/// What became of the user's own statements.
+/// The result of preparing the user's own statements.
 fn own_statements(own: &OwnStatements) -> Fact {
     let text = match own {
         OwnStatements::Prepared(1) => "prepared those of 1 op, executed none".to_owned(),

@@ -48,7 +48,7 @@ const FIGURES_FLAGS: &[Flag] = &[
 const OUTPUT_FLAGS: &[Flag] =
     &[flag("--json", "Print tables and warnings as JSON"), OUT, CONFIG, NO_COLOR];
 
-/// The one named setting: other commands vary several at once.
+/// The single named setting; other commands can vary several at once.
 fn over(layers: &Layers) -> Result<Option<String>, UserError> {
     match layers.list("over") {
         [] => Ok(None),

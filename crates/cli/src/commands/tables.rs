@@ -1,5 +1,5 @@
-//! `highwater tables`: lists the tables that Highwater created on a target, and drops those that are named. Must not
-//! contain SQL, or the rules of who may drop a table.
+//! `highwater tables`: lists the tables that Highwater created on a target, and drops the named ones. Must not
+//! contain SQL, or the rules about dropping tables.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -53,13 +53,13 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     run: tables,
 };
 
-/// Lists the tables, or drops those that are named.
+/// Lists the tables, or drops the named ones.
 fn tables(layers: &Layers) -> Result<u8, UserError> {
     let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
     let given = as_values("target", &words);
     let given = if given.is_empty() { layers.list("target") } else { &given };
     let urls = targets(layers, given)?;
-    // Elsewhere it is the switch of a run.
+    // In other commands it is a switch.
     let named = layers.list("drop").iter().filter(|name| name.origin == Origin::CommandLine);
     let named: Vec<String> = named.map(|name| name.text.clone()).collect();
     let asks = !layers.switch("yes")?;
@@ -112,7 +112,7 @@ async fn listed_or_dropped(
     Ok(format!("dropped {names}\n"))
 }
 
-/// The rows of a table, and who holds it.
+/// The rows of a table, and its holder.
 fn described(entry: &RegistryEntry, leases: &[Lease]) -> String {
     let rows = match entry.rows {
         Some(rows) if !entry.writing => format!("{} rows", count(rows)),

@@ -132,7 +132,7 @@ pub(super) fn intended(settings: &TuneIntent) -> Result<PreparedTuning<'_>, User
     prepared_on(settings, settings.run.targets.clone())
 }
 
-/// Refuses axes that the target has by another name; connects nothing.
+/// Rejects axes that have another name for this target; does not connect.
 fn check_axes(settings: &TuneIntent) -> Result<(), UserError> {
     let target = prepare::open(&settings.run, &settings.run.targets, &settings.run.out)?;
     check_names(&settings.axes, target.capabilities().simulated)
@@ -336,7 +336,7 @@ pub(crate) struct TuneIntent {
     pub(crate) run: RunIntent,
     /// The axes.
     pub(crate) axes: Vec<TuneAxis>,
-    /// The figure that configurations are compared by.
+    /// The figure by which configurations are compared.
     by: TuneFigure,
     /// Idle time of the target before each trial.
     pub(crate) settle: Nanos,
@@ -449,7 +449,7 @@ fn check(
     Ok(())
 }
 
-/// Refuses an axis that this kind of target has by another name, and says which.
+/// Rejects an axis that has another name for this kind of target, and reports that name.
 fn check_names(axes: &[TuneAxis], is_simulated: bool) -> Result<(), UserError> {
     for axis in axes {
         let own = axis.name.strip_prefix(SIM);

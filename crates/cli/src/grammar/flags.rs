@@ -1,5 +1,6 @@
-//! Headings of the help, flags that several commands have, parameters of the built-in workloads as flags (`--read-percent 0`
-//! means `--set read_percent=0`), and the end of the help texts. Must not hold what one command alone has, or judge a value.
+//! Headings of the help, flags that several commands have, parameters of the built-in workloads as flags
+//! (`--read-percent 0` means `--set read_percent=0`), and the end of the help texts. Must not contain flags of a single
+//! command, or judge a value.
 
 use std::collections::BTreeSet;
 
@@ -16,23 +17,23 @@ pub(crate) const AUDIT: &str = "Audit";
 pub(crate) const FIGURES: &str = "Figures";
 pub(crate) const OUTPUT: &str = "Output";
 
-/// Of all commands that store or find runs.
+/// For all commands that store or find runs.
 pub(crate) const OUT: Flag =
     flag("-o, --out <DIR>", "Store each run in its own directory under DIR")
         .repeated()
         .reach(Reach::File)
         .default("highwater-runs");
-/// Of all commands.
+/// For all commands.
 pub(crate) const CONFIG: Flag =
     flag("--config <FILE>", "Take settings from FILE, also targets, sinks, and commands to run")
         .reach(Reach::Settings);
 pub(crate) const NO_COLOR: Flag = flag("--no-color", "Disable colors (same as setting NO_COLOR)");
-/// Of all commands that print a summary.
+/// For all commands that print a summary.
 pub(crate) const VERBOSE: Flag =
     flag("-v, --verbose", "Print everything that is known below the answer");
-/// Of all commands that run something.
+/// For all commands that run something.
 pub(crate) const QUIET: Flag = flag("-q, --quiet", "Print only the result, no progress");
-/// Of `run` and `load`.
+/// For `run` and `load`.
 pub(crate) const PROGRESS: Flag = flag(
     "--progress <DURATION>",
     "Where standard error is no terminal, print a line of progress this often [default: 1s for ten seconds, then 10s]",
@@ -68,34 +69,34 @@ const OTLP: Flag = flag(
 .reach(Reach::Outside);
 pub(crate) const LABEL: Flag =
     flag("--label <KEY=VALUE>...", "Store a label in the record").repeated();
-/// Of all commands that run a workload.
+/// For all commands that run a workload.
 pub(crate) const STORED: &[Flag] =
     &[OUT, LABEL, VERBOSE, QUIET, JSON, EVENTS, UI, UI_CONTROL, METRICS_LISTEN, OTLP];
-/// Of `run` and `load`.
+/// For `run` and `load`.
 pub(crate) const PLAN: Flag = flag("--plan", "Print the plan as JSON and exit without connecting");
-/// Of `run` and `check`, too.
+/// Also for `run` and `check`.
 pub(crate) const INSERT: Flag = flag(
     "--insert <MODE>",
     "Insert with MODE, one of the target's insert modes [default: the target's first]",
 )
 .repeated();
-/// Of `size` and `check`.
+/// For `size` and `check`.
 pub(crate) const MODEL: Flag = flag(
     "--model <MODEL>",
     "Predict with this scaling model alone, and warn if too few sizes were measured for it: \
      linear, affine, amdahl, usl, or power [default: the last three, averaged]",
 );
-/// Of `find` and `tune`.
+/// For `find` and `tune`.
 pub(crate) const BUDGET: Flag = flag(
     "--budget <DURATION>",
     "Limit the time of all probes together. When it runs short, the best candidate is confirmed \
      if time allows",
 )
 .default("1h");
-/// Of `run`, `find` and `tune`.
+/// For `run`, `find`, and `tune`.
 pub(crate) const DRY_RUN: Flag =
     flag("--dry-run", "Print the planned runs and their duration, then exit");
-/// Of commands that run a workload, each of these.
+/// For all commands that run a workload.
 pub(crate) const SESSIONS: Flag = flag(
     "-c, --sessions <N>",
     "Use N sessions. In closed load, each sends its next op when the previous one completes; \
@@ -146,7 +147,7 @@ pub(crate) const TUNED: Flag = flag(
     "Use the settings found by this `highwater tune` run (directory or ID). Flags override them",
 )
 .reach(Reach::File);
-/// Of commands that load a cluster as it is.
+/// For commands that load a cluster without changing its size.
 pub(crate) const CLUSTER: Flag = flag(
     "--cluster <FILE>",
     "Load the cluster of this cluster file that `highwater cluster up` started: its URLs are the \
@@ -208,7 +209,7 @@ pub(crate) const TABLES: &[Flag] = &[
     .repeated()
     .default("42"),
 ];
-/// What is done about tables and metrics that are there.
+/// How existing tables and metrics are handled.
 pub(crate) const RUNNING: &[Flag] = &[
     flag(
         "--drop",
@@ -239,7 +240,7 @@ pub(crate) const RUNNING: &[Flag] = &[
     )
     .repeated(),
 ];
-/// Objectives that each run can have.
+/// The objectives of a run.
 pub(crate) const BOUNDS: &[Flag] = &[
     flag(
         "--p50 <DURATION>...",
@@ -285,7 +286,7 @@ pub(crate) const BOUNDS: &[Flag] = &[
         "Exit with 3 unless throughput is shown to be steady",
     ).repeated(),
 ];
-/// Of each run.
+/// For each run.
 pub(crate) const AUDITED: &[Flag] = &[
     flag(
         "--audit <LEVEL>",
@@ -297,7 +298,7 @@ pub(crate) const AUDITED: &[Flag] = &[
     AUDIT_TIMEOUT,
 ];
 
-/// The arguments with every such flag written as `--set`; `None` without such a flag.
+/// The arguments with every such flag replaced by `--set`; `None` if there is none.
 pub(super) fn as_settings(commands: &[&CommandSpec], arguments: &[String]) -> Option<Vec<String>> {
     let (program, words) = arguments.split_first()?;
     let mut commands = commands.iter().filter(|command| command.takes_workload());
@@ -328,7 +329,7 @@ pub(super) fn as_settings(commands: &[&CommandSpec], arguments: &[String]) -> Op
     changed.then_some(all)
 }
 
-/// The parameter that a word names as a flag, and its value if the same word holds it.
+/// The parameter that a word names as a flag, and its value if the word contains it.
 fn parameter(
     word: &str,
     command: &CommandSpec,
@@ -352,7 +353,7 @@ fn names() -> BTreeSet<String> {
     names.collect()
 }
 
-/// Below the list of commands.
+/// The text below the list of commands.
 pub(super) const TOP: &str = "\
 Examples:
   highwater demo                                   search, growth, and sizing in one demo
@@ -364,7 +365,7 @@ Examples:
 
 `highwater run --help` shows the main flags of a command, `--help-all` all of them.";
 
-/// Where else settings come from.
+/// The other sources of settings.
 pub(super) const SETTINGS: &str = "\
 Numbers take k, M, and G; durations ns, us, ms, s, m, and h, also combined (1h30m).
 
@@ -378,7 +379,7 @@ command.
 Highwater removes a password in a target URL from the process title at startup. Passwords from a \
 prompt or the environment never appear there.";
 
-/// The end of a short help: where the rest is.
+/// The end of a short help: where to find the rest.
 pub(super) fn more(command: &CommandSpec) -> String {
     let hidden = if command.main_flags.is_some() { "all flags, " } else { "" };
     format!(
@@ -404,7 +405,7 @@ mod tests {
             let words = ["highwater", command, "kv", "--set", "read_percent=0"];
             assert_eq!(plain.unwrap(), words, "{command}");
         }
-        // What a command has as a flag of its own is not a parameter, and no other command has any.
+        // A flag of the command itself is not a parameter, and other commands have no parameters.
         assert_eq!(settings(&["run", "kv", "--batch", "10"]), None);
         assert_eq!(settings(&["compare", "--read-percent", "0"]), None);
     }

@@ -1,6 +1,8 @@
-//! The command line: what a command and a flag are, help texts and the parser. No value is judged here.
+//! The command line: the definition of commands and flags, help texts, and the parser. Must not judge a
+//! value.
 //!
-//! The parser, the help texts and the list of settings all come from the table of commands.
+//! The parser, the help texts, and the list of settings are all generated from the table of
+//! commands.
 
 pub(crate) mod flags;
 mod parse;
@@ -14,26 +16,26 @@ use crate::layers::{Layers, Next};
 
 pub use parse::{Arguments, Request, command_line, parse};
 
-/// All that is particular to one command; help, completions, environment, file and parser are made
-/// of it.
+/// The definition of one command; help, completions, environment, settings file, and parser are
+/// generated from it.
 #[derive(Debug)]
 pub struct CommandSpec {
-    /// Name on the command line and of its table in `highwater.toml`.
+    /// Its name on the command line, and that of its table in `highwater.toml`.
     pub name: &'static str,
-    /// One sentence of the help.
+    /// One sentence for the help.
     pub summary: &'static str,
-    /// What follows the name and its options in the help.
+    /// The text after the name and its options in the help.
     pub usage: &'static str,
-    /// Positional arguments, in order; only the last one is taken several times.
+    /// Positional arguments, in order; only the last one may be repeated.
     pub positionals: &'static [Positional],
-    /// Its flags, below their headings of the help.
+    /// Its flags, by heading of the help.
     pub flags: &'static [(&'static str, &'static [Flag])],
-    /// The flags that `--help` shows, which most people need, separated by blanks; `--help-all` shows the rest.
-    /// Absent where it shows all of them.
+    /// The most common flags, which `--help` shows, separated by blanks; `--help-all` shows the rest. Absent if
+    /// `--help` shows all of them.
     pub main_flags: Option<&'static str>,
-    /// The end of the long help: command lines and what they are for.
+    /// The end of the long help: example command lines and their purpose.
     pub examples: &'static str,
-    /// Does what the words ask for; returns the exit code.
+    /// Executes the command; returns the exit code.
     pub run: fn(&Layers) -> Result<u8, UserError>,
 }
 
@@ -42,11 +44,11 @@ pub struct CommandSpec {
 pub struct Positional {
     /// Placeholder in the help.
     pub name: &'static str,
-    /// One or two sentences, with the default.
+    /// One or two sentences that include the default.
     pub help: &'static str,
-    /// The setting that it is, also of the environment and the file.
+    /// The setting that it sets, which the environment and the file can set as well.
     pub setting: Option<&'static str>,
-    /// Whether it is taken any number of times.
+    /// Whether it may be repeated.
     pub repeats: bool,
 }
 
@@ -68,7 +70,7 @@ pub const WORKLOAD_AND_TARGETS: &[Positional] = &[
     },
 ];
 
-/// Words that are settings of nothing else.
+/// Positional arguments that are not settings.
 pub(crate) const fn words(name: &'static str, help: &'static str) -> Positional {
     Positional { name, help, setting: None, repeats: true }
 }
@@ -84,13 +86,13 @@ impl CommandSpec {
         self.main_flags.is_none_or(|shown| shown.split(' ').any(|name| name == flag))
     }
 
-    /// Every setting that the file and the environment can give.
+    /// Every setting that the file and the environment can set.
     pub fn settings(&self) -> impl Iterator<Item = &'static str> {
         let positionals = self.positionals.iter().filter_map(|positional| positional.setting);
         self.all_flags().map(|flag| flag.name).chain(positionals)
     }
 
-    /// What a setting of it reaches; absent where it has none of this name.
+    /// The reach of one of its settings; absent if it has no setting of this name.
     pub fn reach(&self, setting: &str) -> Option<Reach> {
         let mut flags = self.all_flags();
         let of_flag = flags.find(|flag| flag.name == setting).map(|flag| flag.reach);
@@ -110,23 +112,24 @@ impl CommandSpec {
     }
 }
 
-/// What a setting reaches, by which it is decided where it may come from. The greater, the fewer origins.
+/// How far the effects of a setting reach, which determines its allowed sources: the greater, the fewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reach {
-    /// No more than what the command does: from anywhere.
+    /// Only the command itself: any source is allowed.
     Behavior,
-    /// A file or a directory: from the working directory's file only one in that directory.
+    /// A file or a directory: the working directory's file may only name one in that directory.
     File,
-    /// A target, what is polled, a sink, who is let in, tables of others, storage of new tables: not from the working
-    /// directory's file.
+    /// A target, polled endpoints, a sink, allowed clients, other users' tables, or the storage of new tables: not
+    /// from the working directory's file.
     Outside,
-    /// It runs commands: from the command line, or from a file that `--config` names there.
+    /// Commands to execute: only from the command line, or from a file that it names with
+    /// `--config`.
     Shell,
-    /// The file of settings itself: from the command line.
+    /// The settings file itself: only from the command line.
     Settings,
 }
 
-/// A flag, and at the same time a setting of files and of the environment.
+/// A flag, which is also a setting of files and of the environment.
 #[derive(Debug, Clone, Copy)]
 pub struct Flag {
     /// Long name without dashes.
@@ -135,17 +138,17 @@ pub struct Flag {
     pub short: Option<char>,
     /// Placeholder of its value in the help; `None` for a switch.
     pub value: Option<&'static str>,
-    /// What it means without a value; a value then follows `=`. `None`: a value must follow.
+    /// Its value if none is given; a given value then follows `=`. `None` if a value is required.
     pub alone: Option<&'static str>,
-    /// Whether it may be given several times.
+    /// Whether it may be repeated.
     pub repeats: bool,
-    /// The default as text, parsed like any other value, so that the help cannot drift.
+    /// The default as text, parsed like any other value, so that the help cannot deviate from it.
     pub default: Option<&'static str>,
-    /// What it reaches.
+    /// How far its effects reach.
     pub reach: Reach,
-    /// What becomes of it in a command that repeats or continues a run, such as that after `next:`.
+    /// How a command that repeats or continues a run treats it, such as the one after `next:`.
     pub next: Next,
-    /// One or two sentences with the unit, and with the default where it is a rule, not a text.
+    /// One or two sentences with the unit, and with the default if it is a rule instead of a value.
     pub help: &'static str,
 }
 
@@ -181,7 +184,7 @@ pub(crate) const fn flag(spelled: &'static str, help: &'static str) -> Flag {
     }
 }
 
-/// Where the first blank is.
+/// Position of the first blank.
 const fn blank(text: &str) -> Option<usize> {
     let mut at = 0;
     while at < text.len() {
@@ -214,7 +217,7 @@ impl Flag {
         self
     }
 
-    /// Repeated as it was given.
+    /// It is repeated as given.
     pub(crate) const fn repeated(self) -> Self {
         match self.value {
             Some(_) => self.next(Next::Repeated),

@@ -1,5 +1,5 @@
-//! Parses the arguments of the command line into a command and its flags, as texts. Flags of other load generators, and of
-//! other commands of this one, are answered with the flag that does the same here. Must not judge any value.
+//! Parses the arguments of the command line into a command and its flags, as texts. For flags of other load generators,
+//! and of other commands of this one, the error names the equivalent flag. Must not judge any value.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::{CommandSpec, Flag, Positional, flags};
 use crate::exit;
 use crate::exit::{did_you_mean, suggestion};
 
-/// Names of positional arguments for the parser: the one that is taken once, and all others.
+/// Names of positional arguments for the parser: the one that may occur once, and all others.
 const FIRST: &str = "first";
 const REST: &str = "rest";
 
@@ -26,7 +26,7 @@ pub enum Request {
     Completions(String),
     /// Print a manual page.
     Manual {
-        /// Of this command; of the program if absent.
+        /// The page of this command; of the program if absent.
         command: Option<String>,
         /// Write the pages of all commands to this directory instead.
         directory: Option<String>,
@@ -74,7 +74,7 @@ pub fn parse(
     })
 }
 
-/// What `highwater`, `highwater help [COMMAND]`, and `highwater --help-all` mean, as the flag `--help`.
+/// Converts `highwater`, `highwater help [COMMAND]`, and `highwater --help-all` to the flag `--help`.
 fn help_request(arguments: &[String]) -> Option<Vec<String>> {
     let (program, rest) = arguments.split_first()?;
     let of = match rest {
@@ -206,7 +206,7 @@ fn words(command: &CommandSpec, matches: &ArgMatches) -> Arguments {
     arguments
 }
 
-/// The text of help and version; every other clap error becomes a failure in our words.
+/// The text of help and version; every other clap error is replaced by Highwater's own message.
 fn text_or_failure(
     error: &clap::Error,
     commands: &[&'static CommandSpec],
@@ -253,7 +253,7 @@ fn text_or_failure(
     Err(UserError::usage(cause).with_hint(help))
 }
 
-/// The command for what tools of this kind often call otherwise.
+/// The command for a name that is common in similar tools.
 fn meant_by(word: &str) -> Option<&'static str> {
     match word {
         "list" | "ls" | "history" | "runs" | "status" | "report" | "results" => Some(
@@ -270,7 +270,8 @@ fn meant_by(word: &str) -> Option<&'static str> {
     }
 }
 
-/// A flag that the command does not have: perhaps another tool or command does, or it is misspelled.
+/// The error for a flag that the command does not have: it may belong to another tool or command, or
+/// be misspelled.
 fn unknown_flag(flag: &str, command: Option<&CommandSpec>, help: String) -> UserError {
     let instead = command.and_then(|command| instead_of(flag, command.name));
     let hint = instead.map_or_else(
@@ -289,19 +290,19 @@ fn unknown_flag(flag: &str, command: Option<&CommandSpec>, help: String) -> User
 
 /// The commands that run a workload.
 const LOADS: &str = "run load find tune scale";
-/// Those of them that take more than a fill.
+/// The ones of these that accept more than filling tables.
 const RUNS: &str = "run find tune scale";
 
-/// How long a load takes.
+/// Flags for the duration of a load.
 const TIMES: &str = "--duration -d --time -T --run-time --test-time";
-/// How much it does.
+/// Flags for its intensity.
 const NUMBERS: &str = "--iterations --transactions --requests --max-ops --max-requests";
 
-/// Flags that mean the same, as they are typed; the commands that do not have them, and answer them so; and what to
-/// type instead: flags are those of the command itself, or follow the name of another one.
+/// Equivalent flags, as typed; the commands that lack them and give this answer; and what to type instead: flags of
+/// the command itself, or another command with its flags.
 type OtherFlags = (&'static str, &'static str, &'static str);
 
-/// A command answers each flag in one way.
+/// Each command has only one answer to a flag.
 pub(super) const ALL: &[OtherFlags] = &[
     (
         "--vus --users -u --virtual-users --concurrency --clients --client --threads \
@@ -454,7 +455,7 @@ mod tests {
         }
     }
 
-    /// The flags of a text, each with the command that must have it.
+    /// The flags in a text, each with the command that must have it.
     fn proposed<'a>(instead: &'a str, answering: &'a str) -> Vec<(&'a str, &'a str)> {
         let spans = instead.split('`').skip(1).step_by(2);
         spans

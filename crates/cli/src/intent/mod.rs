@@ -31,13 +31,14 @@ pub struct RunIntent {
     pub targets: Vec<TargetUrl>,
     /// `--insert`; the target's first insert mode if absent.
     pub insert: Option<String>,
-    /// What a run takes as it is.
+    /// Options that a run uses unchanged.
     pub options: RunOptions,
     /// Source of all random values.
     pub seed: Seed,
     /// Input of the plan, which also needs the workload and the target's default number of sessions.
     pub plan: PlanInput,
-    /// No setting gives the length of a measured step, so it is as long as the objectives need.
+    /// No setting determines the length of a measured step, so it is as long as the objectives
+    /// need.
     pub length_is_open: bool,
     /// Start of the first phase; immediately if absent.
     pub start_at: Option<StartAt>,

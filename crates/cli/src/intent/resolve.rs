@@ -558,7 +558,7 @@ pub(crate) fn repeated_flags(
     }
     let mut targets = layers.list("target").iter();
     if targets.any(|target| target.origin != Origin::Default) {
-        // It only adds quotas to a target, which the record has.
+        // It only adds quotas to the target; the record contains the target.
         given.remove("cluster");
     }
     match workload {
@@ -582,7 +582,7 @@ pub(crate) fn repeated_flags(
     given
 }
 
-/// A URL as records keep it; absent where it is none.
+/// A URL as stored in records; absent if the text is not a URL.
 fn without_password(text: &str) -> Option<String> {
     TargetUrl::parse(text).ok().map(|url| url.to_string())
 }

@@ -26,11 +26,11 @@ const STREAM_HINT: &str = "a stream is written `NAME` or `NAME@PACE,PACE…`; a 
 const RAMP_HINT: &str = "a ramp is written `NAME@FROM..TO:DURATION`, such as `dashboards@50c..200c:10m` for sessions or \
      `insert@1k..50k:10m` for a rate";
 
-/// A stream as it was given.
+/// A stream as given by the user.
 #[derive(Debug)]
 pub(crate) struct GivenStream {
     pub(crate) input: StreamInput,
-    /// Length of each step of a ramp, which goes from one pace to another in even steps.
+    /// Length of each step of a ramp, which changes from one pace to another in even steps.
     pub(crate) ramp: Option<Nanos>,
 }
 

@@ -34,7 +34,7 @@ use crate::{stored_files, terminal, workload_file};
 pub use self::rehearsal::{OwnStatements, Rehearsal};
 pub use self::trials::{Stops, signals, stops};
 
-/// Longest measured step that objectives may ask for where no setting gives its length.
+/// Maximum length of a measured step that objectives may require if no setting determines it.
 const OPEN_LENGTH_MAX: Nanos = Nanos::from_secs(300);
 /// Characters of the plan's hash in a run's ID.
 const HASH_IN_ID: usize = 6;
@@ -103,7 +103,8 @@ pub fn warn_about_audit(workload: &Workload, plan: &Plan) {
     }
 }
 
-/// Says before a run how long it is because of its objectives, or that it is too short for one of them.
+/// Reports before a run how long it is because of its objectives, or that it is too short for one of
+/// them.
 pub fn report_length(settings: &RunIntent, workload: &Workload, plan: &Plan) {
     let measured = plan.phases.iter().find(|phase| phase.kind == PhaseKind::Measure);
     let (Some(phase), Some(needed)) = (measured, length_needed(workload, plan)) else {
@@ -331,21 +332,22 @@ pub struct TargetInspection {
     pub refused_inserts: Vec<(&'static str, &'static str)>,
     /// Rehearsals of the built-in workloads; empty if there were none.
     pub workloads: Vec<(&'static str, Rehearsal)>,
-    /// What became of the user's own statements, if there are any.
+    /// The result of preparing the user's own statements, if there are any.
     pub own: Option<OwnStatements>,
 }
 
-/// What is tried on a target.
+/// The checks to perform on a target.
 #[derive(Clone)]
 pub struct Trials {
-    /// A table of this name, for the user's privileges; and such whose names begin with it, for the built-in workloads.
+    /// A table of this name, for the user's privileges; and tables with this prefix, for the built-in workloads.
     pub table: String,
-    /// The user's own workload, whose statements are prepared in place of trying the built-in ones.
+    /// The user's own workload, whose statements are prepared instead of rehearsing the built-in
+    /// ones.
     pub own: Option<Arc<Workload>>,
 }
 
-/// Connects to every host, and queries the facts of the target; with trials also the privileges of the user, and what
-/// runs would meet.
+/// Connects to every host, and queries the facts of the target; with trials also the user's privileges, and the
+/// problems that runs would have.
 pub fn inspect(
     target: &Arc<dyn Target>,
     trials: Option<Trials>,

@@ -1,6 +1,6 @@
-//! What a run of each built-in workload does first, tried on a small scale: its tables, the rows by which the audit
-//! tries itself, and each other op once. The tables have names of their own, and are removed again. A user's own
-//! statements are prepared and never executed. Must not load a target, or judge.
+//! A small-scale rehearsal of each built-in workload: it creates the tables, writes the canary rows, and runs each
+//! other op once. The tables have separate names, and are removed afterwards. A user's own statements are prepared
+//! but never executed. Must not load a target, or judge.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -18,31 +18,31 @@ use highwater_workload::{OpContext, Workload, WorkloadSpec, catalog};
 
 /// Time limit of one op.
 const OP_LIMIT: Nanos = Nanos::from_secs(30);
-/// Ops of a stream among which each kind is looked for.
+/// Number of ops of a stream that are searched for each kind of op.
 const OPS_MAX: u64 = 2_000;
-/// The last row that is tried, and the rows that queries are about.
+/// The last canary row, and the number of rows that queries refer to.
 const LAST_ROW: u64 = 1_000_000;
 const ROWS: u64 = 20;
 
-/// What a run of a workload would meet.
+/// The expected result of running a workload.
 #[derive(Debug)]
 pub enum Rehearsal {
-    /// All of it is taken.
+    /// The target accepts all of it.
     Taken,
     /// The workload has no statements for this target.
     NotWritten,
-    /// The target refuses some of it.
+    /// The target rejects a part of it.
     Refused(UserError),
 }
 
-/// What a target makes of a user's own statements.
+/// The result of preparing a user's own statements.
 #[derive(Debug)]
 pub enum OwnStatements {
     /// It prepared the statements of this number of ops.
     Prepared(usize),
     /// They cannot be prepared yet: a run creates this table first.
     Absent(String),
-    /// A run would be refused for this.
+    /// A run would be rejected for this reason.
     Refused(UserError),
 }
 
@@ -83,7 +83,7 @@ pub(super) async fn prepare_own(
     }
 }
 
-/// Tries the built-in workloads one after the other; names of tables begin with `prefix`.
+/// Rehearses the built-in workloads one after the other; names of tables begin with `prefix`.
 ///
 /// # Errors
 ///
@@ -152,7 +152,7 @@ async fn attempt(
         session.encoder().encode(&mut request);
         let executed = session.execute(&mut request);
         let outcome = time_limit::ended(timeline, OP_LIMIT, executed).await;
-        // A slow answer is no refusal; it is the run that measures it.
+        // A slow response is not a rejection; the run will measure it.
         let Some(outcome) = outcome else {
             return Ok(());
         };
@@ -168,7 +168,7 @@ async fn attempt(
     Ok(())
 }
 
-/// One op of each other kind than an insert that the workload's streams send.
+/// One op of each kind other than inserts in the workload's streams.
 fn ops(workload: &Workload) -> Vec<Op> {
     let mut seen = BTreeSet::new();
     let mut ops: Vec<Op> = Vec::new();
@@ -192,13 +192,13 @@ async fn drop_tables(admin: &mut dyn Admin, bound: &BoundWorkload) -> Result<(),
     dropped
 }
 
-/// Gives the tables other names, and what is named after them: their indexes.
+/// Renames the tables, and the indexes named after them.
 fn rename_tables(bound: &mut BoundWorkload, prefix: &str) {
     let names: Vec<String> = bound.tables.iter().map(|table| table.name.clone()).collect();
     let rename = |sql: &mut String| *sql = renamed(sql, &names, prefix, Quoted::Stays);
     for table in &mut bound.tables {
         for statement in &mut table.create {
-            // Partitions are made by statements within texts.
+            // Some statements create partitions by statements within texts.
             *statement = renamed(statement, &names, prefix, Quoted::IsRenamed);
         }
         rename(&mut table.name);
@@ -216,7 +216,7 @@ fn rename_tables(bound: &mut BoundWorkload, prefix: &str) {
     }
 }
 
-/// What becomes of names within texts.
+/// Renames within texts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Quoted {
     Stays,

@@ -396,7 +396,7 @@ impl FindIntent {
     }
 }
 
-/// A rough mark is there soon, or the search says why not.
+/// A rough mark is available soon, or the search reports why not.
 fn budget(layers: &Layers) -> Result<Nanos, UserError> {
     let given = layers.require("budget", parse_duration)?;
     let is_default = layers.value("budget").is_some_and(|of| of.origin == Origin::Default);

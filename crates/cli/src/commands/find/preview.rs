@@ -201,7 +201,8 @@ impl Preview {
         )
     }
 
-    /// What nine of ten searches take. Probes of few ops are longer, so that the budget alone is a bound that holds.
+    /// The duration that nine of ten searches stay below. Probes with few ops are longer, so only the budget is a
+    /// reliable bound.
     fn usual_time(&self, budget: Nanos) -> String {
         // Resumed probes are not repeated.
         let done = u32::try_from(self.search.probes.len()).unwrap_or(u32::MAX);
@@ -225,7 +226,7 @@ impl Preview {
         }
     }
 
-    /// How near to the truth the budget brings a mark at low rates of ops.
+    /// The accuracy of a mark that the budget allows at low op rates.
     fn accuracy(&self) -> String {
         let policy = &self.search.policy;
         let Some(budget) = policy.budget_ns.map(Nanos) else {
@@ -276,7 +277,7 @@ impl Preview {
 }
 
 /// `at 100 ops/s, nine of ten marks are up to 20% too low or 3% too high; with --budget 134m, three of four are within
-/// 5%`; empty where nothing can be promised.
+/// 5%`; empty if no accuracy can be stated.
 fn accuracy_at(per_s: f64, budget: Nanos) -> String {
     let Some(tolerance) = mark_tolerance(per_s, budget) else {
         return String::new();

@@ -209,7 +209,7 @@ const LENGTH_FLAGS: &[Flag] = &[
     WARM_UP,
 ];
 
-/// A growth to measure; its maker needs a cluster.
+/// A growth to measure, whose maker needs a cluster.
 struct Growth<'a> {
     settings: &'a ScaleIntent,
     prepared: Prepared<ScaleRecord, ()>,
@@ -243,7 +243,7 @@ impl<'a> Growth<'a> {
         Ok(Self { settings, prepared, resumed, unfinished })
     }
 
-    /// The variant that it is of.
+    /// Its variant.
     fn variant(&self) -> Option<&GrowthVariant> {
         self.prepared.experiment.variant.as_ref()
     }

@@ -82,7 +82,8 @@ fn size(settings: &SizeIntent) -> Result<u8, UserError> {
     Ok(if plan.nodes.reached { exit::SUCCESS } else { exit::MISSED })
 }
 
-/// Rejects `--vcpus` where nothing depends on it: shards of rows do, and what nodes of stated vCPUs can do.
+/// Rejects `--vcpus` if nothing depends on it: only shards of rows, and the throughput of nodes with stated
+/// vCPUs do.
 fn check_vcpus(settings: &SizeIntent, needs: &[Need]) -> Result<(), UserError> {
     let has_use = |need: &Need| {
         let is_by_nodes = need.basis.axis == SizeAxis::Nodes;
