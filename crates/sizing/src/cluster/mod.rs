@@ -149,7 +149,7 @@ fn need_plan(request: &Request, need: &Need, working: u32, nodes: u32) -> NeedPl
     }
 }
 
-/// The curve up to the working nodes, also with the copies and vCPUs of the plan where they are others.
+/// The curve up to the working nodes, and also with the plan's copies and vCPUs if they differ.
 fn planned_curve(
     basis: &Basis,
     working: f64,
@@ -203,7 +203,7 @@ pub(crate) fn models(
     let Some(average) = growth.average() else {
         return Vec::new();
     };
-    // Beyond, what is expected is no average of the models.
+    // Beyond that, the expected value is not an average of the models.
     let nodes = nodes.min(growth.farthest());
     average
         .members()

@@ -317,7 +317,7 @@ pub(super) fn notes(request: &Request, counts: &NodeCounts) -> Vec<String> {
     notes
 }
 
-/// That a machine may be larger than any that there is.
+/// Notes that a machine may be larger than any available one.
 fn of_machines(request: &Request, counts: &NodeCounts, notes: &mut Vec<String>) {
     let largest = request.needs.iter().map(|need| need.basis.sweep.largest());
     let largest = largest.fold(f64::INFINITY, f64::min);
@@ -330,7 +330,7 @@ fn of_machines(request: &Request, counts: &NodeCounts, notes: &mut Vec<String>) 
     }
 }
 
-/// Why an unknown demand has no size of least regret.
+/// Explains why an unknown demand has no size of least regret.
 fn of_regret(request: &Request, counts: &NodeCounts, notes: &mut Vec<String>) {
     if request.needs.iter().all(|need| need.at_least_per_s.is_none()) {
         return;

@@ -1,4 +1,4 @@
-//! A made-up growth that was predicted as it came, for tests.
+//! A synthetic growth, predicted step by step, for tests.
 
 use highwater_analysis::fixture;
 use highwater_analysis::fixture::growth::{add, growth, of_verdict};
@@ -11,7 +11,7 @@ use highwater_model::search::Estimate;
 
 use super::predicted;
 
-/// Four sizes with what an article published, predicted as they came, and the first one again.
+/// Four sizes with published rates, each predicted from the ones before, and the first size again.
 pub fn grown() -> ExperimentRecord {
     let sizes = [(1, 293_147.0), (2, 493_723.0), (3, 676_781.0), (4, 856_460.0)];
     let mut scale = growth(&[1, 2, 3, 4]);
@@ -49,7 +49,7 @@ pub fn grown() -> ExperimentRecord {
     conclude(fixture::open_gate(), scale, "growth".to_owned())
 }
 
-/// What an article published of three queries with 3, 6, 12 and 24 nodes, and the first size again.
+/// Published rates of three queries with 3, 6, 12, and 24 nodes, and the first size again.
 pub fn queried() -> ExperimentRecord {
     let published = [
         (3, [3.2395, 3.0398, 3.1790]),

@@ -1,7 +1,7 @@
-//! A growth as it is measured: what the next size will show, before it was measured, and what all sizes show
-//! together.
+//! A growth while it is measured: the prediction of the next size before its measurement, and the
+//! conclusions from all sizes.
 //!
-//! What must not be here: which size is measured next.
+//! Must not decide which size is measured next.
 
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
@@ -23,12 +23,12 @@ use crate::scaling::{
 };
 use crate::tables::{OpRate, by_op};
 
-/// Seconds of an hour, and rows or queries that a price is for.
+/// Seconds of an hour, and the number of rows or queries to which a price refers.
 const HOUR_S: f64 = 3_600.0;
 const MILLION: f64 = 1e6;
 
-/// What is predicted for a size from the smaller ones that were measured; absent where it is beyond what they can
-/// show. Those with other replicas count only where there are none with the same.
+/// The prediction for a size from smaller measured ones; absent if it is beyond their range. Sizes with other
+/// replicas count only if there are none with the same number.
 pub fn predicted(scale: &ScaleRecord, nodes: u32) -> Option<PredictedRate> {
     let mut smaller = scale.clone();
     smaller.trials.retain(|trial| trial.size.nodes < nodes);
@@ -45,11 +45,12 @@ pub fn predicted(scale: &ScaleRecord, nodes: u32) -> Option<PredictedRate> {
     })
 }
 
-/// Sizes with this many replicas and how they grow: one alone as published clusters do whose rows are placed alike.
+/// Sizes with this many replicas, and their growth: a single size is assumed to grow like published clusters with
+/// the same placement of rows.
 fn measured(scale: &ScaleRecord, with: u32) -> Option<(Sweep, Growth)> {
     let unchanged = drift(scale).is_some_and(|drift| !drift.is_drifted());
     let again = scale.trials.iter();
-    // A repeat shows how well sizes are known, unless the machine changed between.
+    // A repeat shows the precision of sizes, unless the machine changed in between.
     let counting = again
         .filter(|trial| unchanged && trial.purpose == ScalePurpose::Again)
         .filter(|trial| trial.figures.verdict.counts());
@@ -69,39 +70,40 @@ fn measured(scale: &ScaleRecord, with: u32) -> Option<(Sweep, Growth)> {
     Some((sweep, growth))
 }
 
-/// What the sizes show together.
+/// The conclusions from all sizes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GrowthReport<'a> {
-    /// The sizes that count, in ascending order, the first one once.
+    /// The sizes that count, ascending; the first one only once.
     pub sizes: Vec<GrowthSize<'a>>,
-    /// What each op of the stream makes at each of them, by its name; no names where there is one op.
+    /// The rate of each op of the stream at each of them, by name; empty if there is only one op.
     pub by_op: Vec<BTreeMap<String, OpRate>>,
-    /// The next larger size, and what is predicted for it.
+    /// The next larger size, and its prediction.
     pub next: Option<(u32, PredictedRate)>,
-    /// Measured sizes and others up to the next one; empty below two sizes.
+    /// Measured and intermediate sizes up to the next one; empty with fewer than two sizes.
     pub curve: Vec<SizePlanPoint>,
-    /// The models, with what each predicts for the next size; empty below two sizes.
+    /// The models, with the prediction of each for the next size; empty with fewer than two sizes.
     pub models: Vec<ModelPlan>,
-    /// What the sizes tell of contention, crosstalk and peak.
+    /// Contention, crosstalk, and peak, as far as the sizes identify them.
     pub identifiability: Option<Identifiability>,
     /// The first size, measured again.
     pub drift: Option<Drift>,
-    /// How many predictions were made before their size was measured, and how many of their intervals held it.
+    /// Number of predictions made before their size was measured, and number of their intervals that contained
+    /// the measurement.
     pub predictions: (usize, usize),
 }
 
-/// A size beside the one before it and the first one.
+/// A size compared with the previous one and the first one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GrowthSize<'a> {
-    /// What was measured.
+    /// The measurement.
     pub trial: &'a ScaleTrial,
-    /// Against the one before it and the first one.
+    /// The comparison with the previous size and the first one.
     pub compared: ComparedSize,
-    /// What a million units cost, where a node has a price.
+    /// The price of a million units, if a node has a price.
     pub price_per_million: Option<f64>,
 }
 
-/// Sets the sizes of a growth beside each other.
+/// Compares the sizes of a growth.
 pub fn report(scale: &ScaleRecord) -> GrowthReport<'_> {
     let sizes = sizes(scale);
     let nodes: Vec<u32> = sizes.iter().map(|size| size.trial.size.nodes).collect();

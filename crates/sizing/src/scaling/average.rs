@@ -1,10 +1,10 @@
-//! The average of the models, which is what predictions are made of.
+//! The average of the models, from which predictions are made.
 //!
-//! No model is chosen. Amdahl's law, the USL and the power law are averaged by how well each
-//! predicts the sizes that are left out; the straight lines are shown beside them, but what they
-//! promise beyond the measured sizes is too much wherever growth bends. A size counts less the
-//! smaller it is, because a bend shows at the largest ones. Nothing is drawn at random. Where no
-//! growth was measured, that of published clusters is assumed.
+//! No single model is selected. Amdahl's law, the USL, and the power law are averaged, weighted by
+//! how well each predicts sizes that are left out. The straight lines are shown as well, but beyond
+//! the measured sizes they predict too much if growth is sublinear. Smaller sizes have less weight,
+//! because the curve bends at the largest ones. No randomness is used. If no growth was measured,
+//! that of published clusters is assumed.
 
 use highwater_model::numbers::len_to_f64;
 
@@ -12,39 +12,41 @@ use super::curve::{Curve, ScalingModel, shapes};
 use super::forecast::{DEVIATIONS, Forecast, LEAST_SIDE, NEAR_LINEAR, Sides};
 use super::sweep::{Size, Sweep};
 
-/// From this number of sizes on, leaving one out leaves enough to tell a straight line from a bent one.
+/// From this number of sizes on, the sizes that remain after leaving one out distinguish a straight
+/// line from a curve.
 const SIZES_TO_LEAVE_ONE_OUT: usize = 3;
 
-/// A model within the average.
+/// A model of the average.
 #[derive(Debug, Clone)]
 pub struct Member {
-    /// Its share of the prediction; 0 for one that is only shown.
+    /// Its weight in the prediction; 0 for one that is only shown.
     pub weight: f64,
-    /// Root mean square of its relative errors on the sizes left out; absent below two sizes.
+    /// Root mean square of its relative errors on the sizes left out; absent with fewer than two
+    /// sizes.
     pub left_out_error: Option<f64>,
     pub(super) posterior: ModelPosterior,
 }
 
-/// All models, weighed by what a sweep says.
+/// All models, weighted by a sweep.
 #[derive(Debug, Clone)]
 pub struct Average {
     members: Vec<Member>,
-    /// What was measured, and the models that are weighed by it.
+    /// The measurements, and the models weighted by them.
     sweep: Sweep,
     models: Vec<ScalingModel>,
     /// Relative standard deviation of a new measurement.
     pub(super) error: f64,
-    /// What the error is multiplied by because no model comes as near to the points as it says.
+    /// The factor for the error if no model fits the points within it.
     pub widened: f64,
 }
 
 impl Average {
-    /// Weighs all models by a sweep.
+    /// Weights all models by a sweep.
     pub fn new(sweep: &Sweep) -> Self {
         Self::among(&ScalingModel::ALL, sweep)
     }
 
-    /// One model alone, for who believes in it: the middle is that model's.
+    /// A single model, at the user's request: the median is that model's.
     pub fn by(model: ScalingModel, sweep: &Sweep) -> Self {
         Self::among(&[model], sweep)
     }
@@ -67,18 +69,18 @@ impl Average {
         &self.sweep
     }
 
-    /// Its models, those that are only shown included.
+    /// Its models, including those that are only shown.
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
-    /// The power of the size with which throughput is predicted to grow from the largest measured
-    /// size to a larger one: 0 (it stays or falls) to 1 (linear).
+    /// The exponent of the size with which throughput is predicted to grow from the largest
+    /// measured size to a larger one: from 0 (constant or falling) to 1 (linear).
     pub fn growth_to(&self, size: f64) -> f64 {
         self.power_to(size).clamp(0.0, 1.0)
     }
 
-    /// The same, below 0 where it is predicted to fall.
+    /// The same, but below 0 if throughput is predicted to fall.
     fn power_to(&self, size: f64) -> f64 {
         let largest = self.sweep.largest();
         let grown = self.mean(|posterior| posterior.predict(size).mean)
@@ -86,14 +88,15 @@ impl Average {
         grown / (size / largest).ln()
     }
 
-    /// Whether growth was near-linear so far, as far as it bears on a larger size.
+    /// Whether growth to a larger size is predicted to be near-linear.
     pub fn is_near_linear_to(&self, size: f64) -> bool {
         self.growth_to(size) >= NEAR_LINEAR
     }
 
-    /// What a new measurement at a size from 1 would show. Beyond the largest size the interval is the one that held on
-    /// published series. A measured size is known by its own measurement, with the noise of a run; between two of them
-    /// lies the line through both in the logarithms, and what the models bend above it.
+    /// The prediction of a new measurement at a size from 1. Beyond the largest size, the interval is the one
+    /// calibrated on published series. A measured size is predicted by its own measurement, with the noise of a run.
+    /// Between two measured sizes, the prediction is the line through both in the logarithms, plus the curvature of the
+    /// models above it.
     pub fn forecast(&self, size: f64) -> Forecast {
         let side = LEAST_SIDE.max(DEVIATIONS * self.error);
         let largest = self.sweep.largest();
@@ -116,12 +119,12 @@ impl Average {
         Forecast::even(log_mean, side.hypot(DEVIATIONS * spread.sqrt()))
     }
 
-    /// The same once a further size was measured, too.
+    /// The same after a further size was measured.
     pub(super) fn after(&self, size: f64, per_s: f64) -> Self {
         Self::among(&self.models, &self.sweep.with(size, per_s))
     }
 
-    /// What a single model predicts by itself, with the same error.
+    /// The prediction of a single model, with the same error.
     pub fn forecast_by(&self, model: ScalingModel, size: f64) -> Option<Forecast> {
         let member = self.members.iter().find(|member| member.model() == model)?;
         let LogPrediction { mean, variance } = member.posterior.predict(size);
@@ -139,7 +142,7 @@ impl Average {
 }
 
 impl Member {
-    /// Which model it is.
+    /// The model.
     pub fn model(&self) -> ScalingModel {
         self.posterior.model
     }
@@ -153,7 +156,7 @@ fn posteriors(models: &[ScalingModel], sweep: &Sweep) -> Vec<ModelPosterior> {
     models.iter().filter_map(posterior).collect()
 }
 
-/// Whether a model counts: a bent one, or any where there is no bent one beside it.
+/// Whether a model counts: a curved one, or any if there is no curved one.
 fn counts(posterior: &ModelPosterior, all: &[ModelPosterior]) -> bool {
     let bends = |posterior: &ModelPosterior| {
         !matches!(posterior.model, ScalingModel::Linear | ScalingModel::Affine)
@@ -161,9 +164,9 @@ fn counts(posterior: &ModelPosterior, all: &[ModelPosterior]) -> bool {
     bends(posterior) || !all.iter().any(bends)
 }
 
-/// Birge's ratio (1932) of the best model, at least 1: where even that model misses the points by more
-/// than their error explains, the error was stated too small. A model with as many parameters as
-/// there are sizes is granted one degree of freedom, because its bounds leave it some.
+/// Birge's ratio (1932) of the best model, at least 1: if even that model misses the points by more
+/// than their error explains, the stated error was too small. A model with as many parameters as sizes
+/// is given one degree of freedom, because its bounds restrict it.
 fn excess(posteriors: &[ModelPosterior], sizes: usize) -> f64 {
     let ratio = |posterior: &ModelPosterior| {
         let freedom = sizes.saturating_sub(posterior.model.parameters()).max(1);
@@ -174,8 +177,8 @@ fn excess(posteriors: &[ModelPosterior], sizes: usize) -> f64 {
     least.map_or(1.0, |least| least.max(1.0))
 }
 
-/// Weights by leaving one out (Geisser and Eddy 1979; Yao and others 2018, "pseudo-BMA"). From two
-/// sizes nothing can be left out; there a model counts by how near it comes to them.
+/// Weights by leaving one out (Geisser and Eddy 1979; Yao and others 2018, "pseudo-BMA"). With two
+/// sizes nothing can be left out, so a model is weighted by its distance from them.
 fn weighed(posteriors: Vec<ModelPosterior>, sizes: &[Size]) -> Vec<Member> {
     let logarithms: Vec<(f64, Option<f64>)> = posteriors
         .iter()
@@ -206,7 +209,7 @@ fn weighed(posteriors: Vec<ModelPosterior>, sizes: &[Size]) -> Vec<Member> {
         .collect()
 }
 
-/// A model as a sweep leaves it.
+/// A model after fitting to a sweep.
 #[derive(Debug, Clone)]
 pub(super) struct ModelPosterior {
     pub(super) model: ScalingModel,
@@ -236,10 +239,10 @@ pub(super) struct LogPrediction {
     pub(super) variance: f64,
 }
 
-/// How a model does on sizes that were left out.
+/// Performance of a model on sizes that were left out.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LeftOut {
-    /// Sum of the logarithms of the densities that it gave to them.
+    /// Sum of the logarithms of its densities at them.
     pub(super) log_density: f64,
     /// Sum of its squared relative errors.
     pub(super) squares: f64,
@@ -264,7 +267,7 @@ impl Sums {
         self.first / self.weight
     }
 
-    /// Sum of squares around the mean; rounding can take it just below 0.
+    /// Sum of squares around the mean; rounding can make it slightly negative.
     fn chi_squared(&self) -> f64 {
         (self.second - self.first * self.mean()).max(0.0)
     }
@@ -287,8 +290,8 @@ fn sums(shape: &Curve, sizes: &[Size]) -> Sums {
 }
 
 impl ModelPosterior {
-    /// What `sizes` say about `shapes`, which are as likely as each other before. `None` without
-    /// shapes or sizes.
+    /// The posterior of `shapes`, which have equal prior probabilities, given `sizes`. `None`
+    /// without shapes or sizes.
     pub(super) fn new(model: ScalingModel, shapes: &[Curve], sizes: &[Size]) -> Option<Self> {
         let sums: Vec<Sums> = shapes.iter().map(|shape| sums(shape, sizes)).collect();
         let scale_variance = 1.0 / sums.first()?.weight;
@@ -311,7 +314,7 @@ impl ModelPosterior {
         Some(posterior)
     }
 
-    /// Probabilities from the sums of squares: each shape was as likely as the next.
+    /// Probabilities from the sums of squares, with equal prior probabilities.
     fn normalize(&mut self) {
         let least = self.shapes.iter().map(|shape| shape.chi_squared);
         self.least_chi_squared = least.fold(f64::INFINITY, f64::min);
@@ -330,7 +333,7 @@ impl ModelPosterior {
         self.shapes.iter().filter(move |shape| shape.chi_squared <= most)
     }
 
-    /// The throughput at a size, as it is and not as it would be measured.
+    /// The true throughput at a size, without the noise of a measurement.
     pub(super) fn predict(&self, size: f64) -> LogPrediction {
         let log = |shape: &WeightedCurve| shape.log_scale + shape.shape.per_s(size).ln();
         let mean: f64 = self.sum(log);
@@ -338,7 +341,7 @@ impl ModelPosterior {
         LogPrediction { mean, variance: spread + self.scale_variance }
     }
 
-    /// Mean and variance of what does not depend on the scale.
+    /// Mean and variance of the part that does not depend on the scale.
     fn moments(&self, of: impl Fn(&Curve) -> f64) -> (f64, f64) {
         let mean = self.sum(|shape| of(&shape.shape));
         (mean, self.sum(|shape| (of(&shape.shape) - mean).powi(2)))
@@ -383,7 +386,7 @@ impl ModelPosterior {
             density +=
                 probability * (-0.5 * residual * residual / variance).exp() / variance.sqrt();
         }
-        // A density so small that it is 0 in floating point is as good as excluded.
+        // A density that underflows to 0 effectively excludes the model.
         LeftOut {
             log_density: (density / total).max(f64::MIN_POSITIVE).ln(),
             squares: (mean / total).powi(2),
@@ -391,7 +394,7 @@ impl ModelPosterior {
     }
 }
 
-/// Which nodes hold a row.
+/// The nodes that hold a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Placement {
     /// Some of them.
@@ -399,12 +402,12 @@ pub enum Placement {
     Divided,
     /// All of them.
     Everywhere,
-    /// The one machine whose CPUs are counted in place of nodes.
+    /// The single machine whose CPUs are counted instead of nodes.
     OneMachine,
 }
 
 impl Placement {
-    /// By the word that files of figures have for it.
+    /// From the word for it in files of figures.
     pub fn named(word: &str) -> Option<Self> {
         match word {
             "divided" => Some(Self::Divided),
@@ -413,19 +416,19 @@ impl Placement {
         }
     }
 
-    /// Throughput is taken to grow with this power of the nodes: the median of published series by
-    /// nodes or shards over steps of at most a doubling.
+    /// Assumed exponent of throughput over nodes: the median of published series by nodes or
+    /// shards, over steps of at most a doubling.
     pub const fn exponent(self) -> f64 {
         match self {
             Self::Divided => 0.80,
-            // The median of three sources, of which one fell and one grew linearly at first.
+            // The median of three sources; one fell, and one grew linearly at first.
             Self::Everywhere => 0.45,
             // The median of 80 steps of at most a doubling, in 12 series by CPUs of three sources.
             Self::OneMachine => 0.64,
         }
     }
 
-    /// How far other systems were from that, at their lower and their upper end.
+    /// Deviations of other systems from that, at their lower and their upper end.
     const fn spread(self) -> Sides {
         match self {
             Self::Divided => Sides { below: 0.42, above: 0.30 },
@@ -447,7 +450,7 @@ pub struct PooledGrowth {
 }
 
 impl PooledGrowth {
-    /// From at least one size.
+    /// Made from at least one size.
     pub fn new(sweep: &Sweep, placement: Placement) -> Self {
         let sizes = sweep.sizes().iter();
         Self {
@@ -462,18 +465,18 @@ impl PooledGrowth {
         &self.sweep
     }
 
-    /// The same once a further size was measured, too.
+    /// The same after a further size was measured.
     pub(super) fn after(&self, size: f64, per_s: f64) -> Self {
         Self::new(&self.sweep.with(size, per_s), self.placement)
     }
 
-    /// The power of the nodes that throughput is taken to grow with.
+    /// The assumed exponent of throughput over nodes.
     pub const fn exponent(&self) -> f64 {
         self.placement.exponent()
     }
 
-    /// What a new measurement at a size from 1 would show: between measured sizes what a line in
-    /// the logarithms says, outside of them what the pooled exponent does.
+    /// The prediction of a new measurement at a size from 1: between measured sizes by a line in
+    /// the logarithms, outside them by the pooled exponent.
     pub fn forecast(&self, size: f64) -> Forecast {
         let log_size = size.ln();
         let side = LEAST_SIDE.max(DEVIATIONS * self.sweep.error());
@@ -489,7 +492,7 @@ impl PooledGrowth {
         let middle = nearest.1 + self.exponent() * steps;
         let spread = self.placement.spread();
         if steps < 0.0 {
-            // A smaller exponent is more throughput at smaller sizes.
+            // A smaller exponent means more throughput at smaller sizes.
             let swapped = Sides { below: spread.above, above: spread.below };
             return swapped.at(middle, steps, side);
         }

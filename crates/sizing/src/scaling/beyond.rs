@@ -1,8 +1,8 @@
-//! Growth from the measured sizes to any larger one: with an interval up to twice the largest, and beyond as the method
-//! itself would continue if each doubling in turn were measured.
+//! Growth from the measured sizes to any larger one: up to twice the largest size with an interval, and beyond it as
+//! the method would continue if each doubling were measured in turn.
 //!
-//! A plan far beyond what was measured thus stays where it is as long as measurements equal what was expected of them.
-//! Must not weigh models.
+//! A plan far beyond the measured sizes therefore stays the same as long as new measurements equal their predictions.
+//! Must not weight models.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,19 +10,19 @@ use super::average::{Average, PooledGrowth};
 use super::forecast::{Forecast, known};
 use super::sweep::Sweep;
 
-/// How far predictions are proven, as a multiple of the largest measured size: every model fits what was measured, and
-/// beyond this range they part.
+/// The range of proven predictions, as a multiple of the largest measured size: all models fit the measurements, and
+/// diverge beyond this range.
 const FARTHEST: f64 = 2.0;
-/// The size from which there are no further doublings, and the gain of a doubling below which there are none.
+/// The size from which no further doublings are computed, and the gain of a doubling below which none are.
 const END: f64 = 1e4;
 const GAIN: f64 = 1.01;
 
-/// Where predictions come from.
+/// The source of predictions.
 #[derive(Debug, Clone)]
 enum Source {
     /// Several sizes, and the models fitted to them.
     Measured(Average),
-    /// The pooled growth of published clusters, from the sizes that there are.
+    /// The pooled growth of published clusters, starting from the measured sizes.
     Assumed(PooledGrowth),
 }
 
@@ -30,34 +30,34 @@ enum Source {
 #[derive(Debug, Clone)]
 pub struct Growth {
     source: Source,
-    /// The growths once the next size was measured; computed once for all clones.
+    /// The growths after the next size is measured; computed once for all clones.
     next: [Arc<OnceLock<Self>>; 3],
 }
 
-/// What the next size, twice the largest measured one, turns out to have.
+/// The assumed result of the next size, twice the largest measured one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextSize {
     /// The lower end of its 90% interval.
     Low,
-    /// What is expected.
+    /// The expected value.
     Expected,
     /// The upper end.
     High,
 }
 
 impl Growth {
-    /// As these models say.
+    /// Growth according to these models.
     pub fn measured(average: Average) -> Self {
         Self { source: Source::Measured(average), next: Default::default() }
     }
 
-    /// As published clusters grew.
+    /// Growth like that of published clusters.
     pub fn assumed(pooled: PooledGrowth) -> Self {
         Self { source: Source::Assumed(pooled), next: Default::default() }
     }
 
-    /// What a new measurement at a size from 1 would show. Beyond [`Self::farthest`] it is as wide as there, around the
-    /// middle that follows if each doubling has what is then expected of it: nothing is proven.
+    /// The prediction of a new measurement at a size from 1. Beyond [`Self::farthest`] nothing is proven: the interval
+    /// keeps its width there, around the median that follows if each doubling meets its expected value.
     pub fn forecast(&self, size: f64) -> Forecast {
         let farthest = self.farthest();
         if size <= farthest {
@@ -74,8 +74,8 @@ impl Growth {
         }
     }
 
-    /// The middle beyond the farthest proven size, and at least this much: between doublings a line in the logarithms. It
-    /// never falls.
+    /// The median beyond the farthest proven size, at least this value; between doublings, a line in the logarithms. It
+    /// never decreases.
     fn beyond(&self, size: f64, least: f64) -> f64 {
         let grown = self.with_next(NextSize::Expected);
         let (from, to) = (grown.largest(), grown.farthest());
@@ -91,7 +91,7 @@ impl Growth {
         grown.beyond(size, at_to)
     }
 
-    /// The same once the next size was measured, and has this.
+    /// The same after the next size was measured with this result.
     pub fn with_next(&self, next: NextSize) -> &Self {
         self.next[next as usize].get_or_init(|| {
             let size = self.farthest();
@@ -108,7 +108,7 @@ impl Growth {
         })
     }
 
-    /// The models, where growth was measured.
+    /// The models, if growth was measured.
     pub const fn average(&self) -> Option<&Average> {
         match &self.source {
             Source::Measured(average) => Some(average),
@@ -116,7 +116,7 @@ impl Growth {
         }
     }
 
-    /// The growth of published clusters, where it is assumed.
+    /// The growth of published clusters, if it is assumed.
     pub const fn pooled(&self) -> Option<&PooledGrowth> {
         match &self.source {
             Source::Measured(_) => None,
@@ -131,7 +131,7 @@ impl Growth {
         }
     }
 
-    /// Relative standard deviation that a new measurement is taken to have.
+    /// Assumed relative standard deviation of a new measurement.
     pub fn error(&self) -> f64 {
         self.average().map_or_else(|| self.sweep().error(), |average| average.error)
     }

@@ -175,7 +175,8 @@ pub(super) fn shapes(model: ScalingModel, smallest: f64, largest: f64) -> Vec<Cu
         }
         ScalingModel::Usl => ratios()
             .flat_map(|ratio| {
-                // Only this model can fall, so only here an efficiency may be below the flat one.
+                // Only this model can fall, so only here the efficiency may be below that of
+                // constant throughput.
                 efficiencies(0.0).filter_map(move |e| over.contended(e, ratio))
             })
             .collect(),

@@ -1,9 +1,9 @@
-//! Least squares: the curve of a model that comes nearest to the points, within its bounds.
+//! Least squares: the curve of a model that fits the points best, within its bounds.
 //!
-//! Gauss-Newton steps with Marquardt's damping (1963), kept inside the bounds. What a fit can and
-//! cannot tell beyond the measured sizes is decided elsewhere. The normal equations are solved by
-//! Cholesky's factors; profile likelihoods show which values of contention and crosstalk the
-//! points leave possible.
+//! Gauss-Newton steps with Marquardt's damping (1963), kept inside the bounds. Must not decide what
+//! a fit implies beyond the measured sizes. The normal equations are solved by Cholesky
+//! factorization; profile likelihoods show which values of contention and crosstalk are consistent
+//! with the points.
 
 use highwater_model::numbers::len_to_f64;
 use schemars::JsonSchema;

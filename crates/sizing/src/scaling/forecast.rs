@@ -1,8 +1,8 @@
-//! A predicted throughput as a distribution: its middle, its 90% interval, and chances.
+//! A predicted throughput as a distribution: its median, its 90% interval, and probabilities.
 //!
 //! Two halves of normal distributions in the logarithm, joined at the middle, because throughput
-//! falls short of a prediction by more than it exceeds it. How far the sides reach holds on
-//! published series. What copies cost is here too.
+//! falls short of a prediction by more than it exceeds it. The widths of the sides are calibrated
+//! on published series. Also contains the cost of replicas.
 
 use highwater_analysis::growth::{REPLICA_COST, replica_factor};
 use schemars::JsonSchema;
@@ -177,7 +177,7 @@ pub struct Copies {
 
 /// The cost that is assumed: every copy of a row is written, and a query is answered by any one copy.
 pub fn assumed_replica_cost(rows: bool) -> ReplicaCost {
-    // The factor that leaves least is that of the highest cost.
+    // The smallest factor is that of the highest cost.
     let [high, low] = FIRST_REPLICA.map(|factor| 1.0 / factor - 1.0);
     if rows { Prediction { expected: REPLICA_COST, low, high } } else { known(0.0) }
 }
@@ -201,7 +201,7 @@ pub fn measured_replica_cost(points: &[Copies], error: f64) -> Option<ReplicaCos
             }
         }
     }
-    // Pairs share points, so their number does not make the cost better known.
+    // Pairs share points, so more pairs do not make the cost more precise.
     let side = DEVIATIONS * (1.0_f64 / weights).sqrt().max(error);
     let at_least_0 = |cost: f64| cost.max(0.0);
     let cost = at_least_0(total / weights);

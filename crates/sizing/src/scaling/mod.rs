@@ -1,7 +1,7 @@
 //! How throughput grows with size: models, their fits, predictions, and what cannot be identified.
 //!
-//! From points (size, throughput) to a prediction with an interval. Where points come from, and
-//! what a prediction is used for, is decided elsewhere.
+//! From points (size, throughput) to a prediction with an interval. Must not know the source of
+//! points, or the use of a prediction.
 
 mod average;
 mod beyond;

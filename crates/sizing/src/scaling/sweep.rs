@@ -1,7 +1,7 @@
 //! Points of a sweep, put in order: one mean and one error for each size.
 //!
-//! The error is what the measuring leaves open, relative to the rate. It comes from replicates
-//! where there are any and is never taken below a floor.
+//! The error is the uncertainty of a measurement relative to the rate. It comes from replicates if
+//! there are any, and is at least a floor.
 
 use highwater_model::numbers::len_to_f64;
 use schemars::JsonSchema;

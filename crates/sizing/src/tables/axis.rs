@@ -1,6 +1,6 @@
 //! Selects the setting that a table runs over, and finds other settings that vary. The number of nodes has precedence
-//! if it varies; otherwise the setting with the most values. Of a grid of configurations, a line is those along one
-//! axis through the best one.
+//! if it varies; otherwise the setting with the most values. In a grid of configurations, a line consists of those
+//! along one axis through the best one.
 //!
 //! Must not use throughputs.
 
