@@ -73,7 +73,7 @@ impl FinishedTrial<'_> {
 /// What a budget must cover at least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetShortfall {
-    /// The duration of the first trial, everything included.
+    /// The total duration of the first trial.
     pub probe: Nanos,
     /// Trials that must be possible after it.
     pub confirmations: u32,
@@ -341,7 +341,8 @@ fn run_nested<E: Experiment, M: TrialMaker<E::Trial>>(
 /// trial, and returns the one to run. See [`super::run`].
 ///
 /// # Errors
-/// As [`super::run`], of the first one for which no record can be made; the records of the others are stored so far.
+/// Like [`super::run`], for the first one for which no record can be made; the records of the others are stored as
+/// far as they got.
 pub fn run_side_by_side<'a, E: Experiment, M: TrialMaker<E::Trial>>(
     sides: Vec<ExperimentRun<'a, E, M>>,
     settle: Nanos,

@@ -344,7 +344,7 @@ pub struct TrialPlace {
     pub observer: Rc<dyn Observer>,
     /// Its stop requests.
     pub interrupts: Interrupts,
-    /// How the target was prepared before the trial; set by who prepares it.
+    /// How the target was prepared before the trial; set by the code that prepares it.
     pub ready: RefCell<TargetPreparation>,
 }
 

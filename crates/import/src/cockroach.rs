@@ -1,6 +1,7 @@
 //! `cockroach workload run`: its printed lines and totals, or the histograms of `--histograms`.
 //!
-//! Its latency begins at the sending. It counts errors over all ops together, and only in what it prints.
+//! Its latency begins when an op is sent. It counts errors over all ops together, and only in its printed
+//! output.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +27,7 @@ const ELAPSED: &str = "_elapsed___errors";
 /// Percentiles of a total, after its mean.
 const TIMES: [&str; 5] = ["mean", "p50", "p95", "p99", "max"];
 
-/// A run of the tool, whatever it wrote.
+/// A run of the tool, from either output.
 fn empty_run() -> ImportedRun {
     ImportedRun {
         pace: ImportedPace::Closed,
@@ -38,7 +39,7 @@ fn empty_run() -> ImportedRun {
     }
 }
 
-/// What the lines below a head are.
+/// The kind of the lines below a head.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Below {
     #[default]
@@ -54,7 +55,7 @@ pub(super) struct Reader {
     below: Below,
     lines: Averages,
     tick: Average,
-    /// Lines of the tick, one for each op.
+    /// The lines of a tick, one for each op.
     in_tick: usize,
     errors: u64,
     seconds: f64,
@@ -62,7 +63,7 @@ pub(super) struct Reader {
     has_result: bool,
 }
 
-/// Whether a file holds what it printed.
+/// Whether a file contains its printed output.
 pub(super) fn is_output(head: &str) -> bool {
     head.lines().any(|line| line.starts_with(ELAPSED))
 }
@@ -80,7 +81,7 @@ impl Reader {
         }
         let words: Vec<&str> = line.split_whitespace().collect();
         let Some(elapsed) = words.first().and_then(|word| number(word.strip_suffix('s')?)) else {
-            // Logs stand between its lines.
+            // Log messages may appear between its lines.
             return Some(());
         };
         let errors = count(words.get(1)?)?;
@@ -222,7 +223,7 @@ impl Snapshot {
             let bucket = u32::try_from(index / half).ok()?.saturating_sub(1);
             let within = index - u64::from(bucket) * half;
             let width = 1_u64.checked_shl(unit.checked_add(bucket)?)?;
-            // The middle of the values that are counted alike.
+            // The middle of the values that are counted together.
             Some((Nanos(within.checked_mul(width)?.checked_add(width / 2)?), *count))
         }))
     }

@@ -47,7 +47,7 @@ fn reader(format: Format) -> Box<dyn OutputReader> {
     }
 }
 
-/// How to bring the figures of any other tool.
+/// How to import the figures of any other tool.
 const AS_CSV: &str = "of any other tool or version, write the figures that it printed into a CSV file, a line for each run, such \
                       as `nodes,sessions,rows_per_s,p99_ms` and `3,64,338390,41.2`, for `highwater table FILE`, `check \
                       FILE`, and `size RATE --from FILE`";

@@ -1,6 +1,6 @@
 //! Locust: the files of `--csv`, one of totals (`_stats.csv`) and one over time (`_stats_history.csv`), of one run.
 //!
-//! Locust counts failed requests among all of them, also in its percentiles, with the time until they failed.
+//! Locust includes failed requests in all figures, also in its percentiles, with the time until they failed.
 
 use std::collections::BTreeSet;
 
@@ -133,7 +133,7 @@ impl Reader {
         let line = Line { columns: &self.columns, cells: cells(line) };
         let is_all = line.text("Name")? == ALL;
         if line.text("Timestamp").is_some() {
-            // With --csv-full-history each name has lines, too.
+            // With --csv-full-history, there are also lines for each name.
             return if is_all { self.moment(line.cells) } else { Some(()) };
         }
         let op = line.op("Request Count", "Failure Count", &FIGURES)?;
@@ -226,7 +226,7 @@ impl OutputReader for Reader {
         let over_time = from_times.map(|_| over_time.to_owned());
         let notes = failed.into_iter().chain(["its percentiles have two digits".to_owned()]);
         let notes = notes.chain(over_time).collect();
-        // The time is the count over the rate, which it rounds to no digit that matters.
+        // The time is the count divided by the rate, which is printed with sufficient precision.
         let measured = to_f64(all.sent) / per_s;
         let ops = if ops.is_empty() { vec![ParsedOp { name: String::new(), ..all }] } else { ops };
         let (pace, begin) = (ImportedPace::Closed, LatencyBegin::Sent);

@@ -264,7 +264,7 @@ fn within(at: Nanos, length_ns: u64) -> u16 {
     u16::try_from(at.0 % Nanos::SECOND.0 / length_ns).unwrap_or_default()
 }
 
-/// Bits of a latency that are kept after its highest one, for a precision of 1/128.
+/// Number of bits of a latency kept after the highest one, for a precision of 1/128.
 const MANTISSA_BITS: u32 = 7;
 
 /// The largest latency that differs from this one only in dropped bits.
