@@ -1,6 +1,6 @@
 //! Running runs of a store, as shown by their files: read as they grow, and only while a client views them, so that the
-//! runs are not involved, and many clients cost no more than one. The record so far, of a run and of the experiments
-//! that it belongs to, comes from their directories. Must not serve.
+//! runs are not involved, and many clients cost no more than one. The records so far of a run and of its experiments
+//! come from their directories. Must not serve.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -153,12 +153,12 @@ pub(crate) struct Follower {
     so_far: Option<SoFar>,
     /// Directories of the experiments that it belongs to, the outermost first.
     experiments: Vec<PathBuf>,
-    /// Whether a trial ended since its experiment was last read.
+    /// Whether a trial has ended since its experiment was last read.
     is_due: bool,
 }
 
 impl Follower {
-    /// Notes what must be read.
+    /// Determines what must be read.
     pub(crate) fn event(&mut self, event: &Event) {
         match event {
             Event::Begun { directory, .. } => {

@@ -26,8 +26,8 @@ use prometheus_client::registry::{Registry, Unit};
 
 /// Prefix of all names.
 pub(crate) const PREFIX: &str = "highwater";
-/// Maximum age of a telemetry value, in samples: slow sources pause between two polls, and a node that is gone must not
-/// keep its last value.
+/// Maximum age of a telemetry value, in samples: slow sources pause between two polls, and a node that has left must
+/// not keep its last value.
 const SAMPLES_LOOKED_AT: usize = 15;
 
 /// Distinguishes metrics with the same name.

@@ -276,7 +276,7 @@ pub(crate) struct Shared {
     pub(crate) rights: LiveRights,
     pub(crate) controller: Option<Controller>,
     pub(crate) watched: Mutex<Watched>,
-    /// The page of the result, once the command is over.
+    /// The page of the result, once the command has ended.
     pub(crate) report: OnceLock<String>,
     /// How often it was fetched.
     pub(crate) reports_sent: AtomicUsize,

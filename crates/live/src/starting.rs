@@ -36,13 +36,13 @@ pub trait Starter: Send + Sync {
     /// If another one is running, or the system cannot start it.
     fn start(&self, arguments: Vec<String>) -> Result<(), String>;
 
-    /// Commands started since the page is served, newest first.
+    /// Commands started since the server began, newest first.
     fn started(&self) -> Vec<StartedCommand>;
 
     /// Stops a running command as an interrupt does.
     ///
     /// # Errors
-    /// If it is over.
+    /// If it has already ended.
     fn stop(&self, number: u32) -> Result<(), String>;
 }
 
@@ -53,7 +53,7 @@ pub struct StartField {
     pub name: &'static str,
     /// Label next to it.
     pub label: &'static str,
-    /// What to write into it, below it.
+    /// The hint below it.
     pub hint: &'static str,
     /// The choices, the first one being the default; empty if any text is allowed.
     pub choices: Vec<&'static str>,
@@ -77,7 +77,7 @@ pub struct StartedCommand {
 pub enum StartedState {
     /// It is running.
     Running,
-    /// It is over.
+    /// It has ended.
     Ended {
         /// Its exit code; absent if a signal ended it.
         code: Option<i32>,

@@ -17,7 +17,7 @@ use crate::limit;
 
 /// Maximum characters of text from the target.
 pub(crate) const WORDS: usize = 60;
-/// The same of a version, which is then shortened.
+/// The same for a version, which is then shortened.
 const VERSION: usize = 400;
 
 /// The first part of every output.
@@ -35,13 +35,13 @@ pub(crate) struct Answer {
     pub(crate) condition: String,
     /// How good the figure is, if it is a verdict.
     pub(crate) tone: Tone,
-    /// What failed, if it is too much without a stated bound.
+    /// The failures, if they exceed the default bound because none is stated.
     pub(crate) failed: Option<String>,
     /// Why the figure must not be quoted; absent if it may be.
     pub(crate) caveat: Option<&'static str>,
     /// Uncertainty of the figure.
     pub(crate) interval: String,
-    /// The data that the figure is based on, printed after the interval.
+    /// The data on which the figure is based, printed after the interval.
     pub(crate) basis: String,
     /// The limit of the figure, or the reason why it is not another one.
     pub(crate) limit: Option<LimitLine>,
@@ -83,7 +83,7 @@ pub(crate) struct JudgmentLine {
     pub(crate) name: &'static str,
     /// `valid`.
     pub(crate) value: String,
-    /// How good that is.
+    /// Its severity.
     pub(crate) tone: Tone,
     /// The evidence.
     pub(crate) sentence: String,
@@ -117,7 +117,7 @@ impl Answer {
         Self { figure, tone: Tone::Open, caveat: Some(caveat), ..Self::default() }
     }
 
-    /// Nothing was measured.
+    /// No result was measured.
     pub(crate) fn nothing(question: String, caveat: &'static str) -> Self {
         Self { question, ..Self::without_figure("Nothing was measured", caveat) }
     }

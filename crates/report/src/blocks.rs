@@ -1,7 +1,7 @@
 //! A report as data: the answer, and sections of sentences, tables, and charts below it.
 //!
-//! A kind of record is put into words once, as these blocks; every output renders them. Must not depend on a kind of
-//! record or on an output.
+//! The words for a kind of record are written once, as these blocks; every output renders them. Must not depend on a
+//! kind of record or on an output.
 
 use highwater_analysis::comparison::Comparison;
 
@@ -34,7 +34,7 @@ pub(crate) struct Report {
     pub(crate) answer: Answer,
     /// The first line on a terminal; if it is empty, the answer is.
     pub(crate) first_line: Vec<(Ink, String)>,
-    /// The line below it, such as its interval.
+    /// The second line on a terminal, such as the figure's interval.
     pub(crate) below: Option<String>,
     /// What was measured, and how: the first lines of a text report.
     pub(crate) opening: Vec<String>,
@@ -44,13 +44,13 @@ pub(crate) struct Report {
     pub(crate) article: Option<Table>,
     /// Sentences below the judgments on a terminal, which shows the first one of each label.
     pub(crate) facts: Vec<Remark>,
-    /// Beside the name of a page: what it is about.
+    /// Text next to the name of a page: its subject.
     pub(crate) page_facts: Vec<String>,
-    /// Beside the question of a page: conditions to know before reading the answer.
+    /// Text next to the question of a page: conditions to know before reading the answer.
     pub(crate) page_tags: Vec<String>,
-    /// What a page shows below the answer: one chart.
+    /// The chart that a page shows below the answer.
     pub(crate) hero: Vec<Block>,
-    /// Everything else, in order.
+    /// All other sections, in order.
     pub(crate) sections: Vec<Section>,
 }
 
@@ -79,13 +79,13 @@ pub(crate) enum Block {
     Term(String),
     /// A paragraph.
     Paragraph(String),
-    /// Lines with a layout of their own, such as a plot made of characters; not on a page, which has charts.
+    /// Preformatted lines, such as a plot made of characters; not on a page, which has charts.
     Lines(Vec<String>),
     /// The counts offered, sent, acknowledged, and found in each row, after a name.
     Counts(Table),
     /// Charts, on a page.
     Charts(Vec<Chart>),
-    /// The same series small, a row for each chart, on a page.
+    /// Small multiples of these series, a row for each chart, on a page.
     Sparklines(Vec<Chart>),
     /// The intervals of all figures of a comparison, drawn, on a page.
     Intervals(Box<Comparison>),
@@ -109,7 +109,8 @@ pub(crate) struct Table {
 }
 
 impl Report {
-    /// One report for the page of several: the first with the sections of all; the charts of the others stand in them.
+    /// Combines several reports for one page: the first with the sections of all; the charts of the others are in
+    /// their sections.
     pub(crate) fn merged(reports: Vec<Self>) -> Self {
         let mut reports = reports.into_iter();
         let mut merged = reports.next().unwrap_or_default();

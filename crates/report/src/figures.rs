@@ -198,7 +198,7 @@ fn columns(table: &Table) -> [Column; 9] {
     ]
 }
 
-/// A duration in seconds as people read it.
+/// A duration in seconds, for display.
 fn seconds(seconds: f64) -> String {
     display::duration(round_to_u64(seconds * 1e9))
 }
@@ -263,7 +263,7 @@ fn estimate(estimate: &Estimate) -> String {
     format!("{value} (95% CI {low} to {high})")
 }
 
-/// Places of a warning that are listed; further places are counted.
+/// Maximum number of places of a warning that are listed; further ones are counted.
 const PLACES_NAMED: usize = 4;
 /// Maximum characters of a message, which quotes the file.
 const LONGEST_MESSAGE: usize = 400;

@@ -156,7 +156,7 @@ pub fn objective_bound(objective: &Objective) -> String {
     }
 }
 
-/// What a rate missed, as the bound that it exceeded: `p99 > 100 ms`.
+/// The objective that a rate missed, as the exceeded bound: `p99 > 100 ms`.
 pub(crate) fn exceeded(code: ReasonCode, objectives: &[Objective]) -> String {
     let is_judged = |objective: &&Objective| {
         code == match objective {

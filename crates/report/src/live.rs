@@ -28,7 +28,8 @@ const WIDE: usize = 79;
 const SHORT_BAR: usize = 10;
 /// Columns before a bar.
 const LABEL: usize = 13;
-/// Maximum progress that is estimated from time alone: an audit query is not over before its response.
+/// Maximum progress that is estimated from time alone: an audit query does not end before its
+/// response.
 const NEARLY: f64 = 0.99;
 /// Maximum number of objectives shown.
 const OBJECTIVES: usize = 4;
@@ -89,7 +90,7 @@ impl Live {
         self.part = Part::Nothing;
     }
 
-    /// A probe is over; the target is idle until the next one.
+    /// A probe has ended; the target is idle until the next one.
     pub fn probed(&mut self) {
         self.experiment = None;
         self.part = Part::Nothing;
@@ -204,8 +205,8 @@ fn experiment_bar(experiment: ExperimentProgress, elapsed: Nanos) -> Bar {
     }
 }
 
-/// About how long an experiment of `trials` trials still takes in nanoseconds, `elapsed` after its last trial began: not
-/// a bound, because trials may take longer than those before.
+/// Approximate remaining time of an experiment of `trials` trials in nanoseconds, `elapsed` after its last trial began:
+/// not a bound, because trials may take longer than earlier ones.
 pub(crate) fn left_about(experiment: ExperimentProgress, trials: u32, elapsed: Nanos) -> u64 {
     let to_come = u64::from(trials.saturating_sub(experiment.done));
     let of_probes = experiment.each.0.saturating_mul(to_come);

@@ -1,8 +1,8 @@
-//! The lines that show a run's seconds where there is no terminal, the header above them, and the distance of each
-//! objective to a miss, over the measured phase so far.
+//! The lines that show a run's seconds without a terminal, the header above them, and the margin of each
+//! objective, over the measured phase so far.
 //!
-//! Must not keep a history: everything it prints is in its arguments. Must not judge: objectives are judged at the end,
-//! over the whole phase, and with their confidence.
+//! Must not keep a history: everything that it prints is in its arguments. Must not judge: objectives are judged at the
+//! end, over the whole phase and with confidence bounds.
 
 // Writing to a string cannot fail.
 use std::fmt::Write as _;
@@ -26,7 +26,7 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// `there` of `rows` rows exist.
+    /// `there` is the number of existing rows, of `rows` in total.
     pub fn new(there: u64, rows: u64) -> Self {
         let [there, rows] = [there, rows].map(to_f64);
         Self { first: there, there, rows, seconds: 0.0 }
@@ -60,10 +60,10 @@ impl std::fmt::Display for Filling {
 /// Consecutive seconds of one phase that share a line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interval {
-    /// How many they are.
+    /// Number of seconds.
     pub seconds: u32,
-    /// The last of them, with the mean of the rates, the worst of the latencies, and the sum of what failed: a percentile
-    /// of them together cannot be known from those of the seconds.
+    /// The last second, with the mean of all rates, the worst latency, and the sum of all failures: the percentile of
+    /// all seconds together cannot be computed from those of each second.
     pub line: SecondProgress,
 }
 
@@ -94,7 +94,7 @@ impl Interval {
     }
 }
 
-/// Where lines begin to hold several seconds.
+/// The note at the point from which lines combine several seconds.
 pub fn intervals_begin(seconds: u64) -> String {
     format!(
         "        from here a line every {seconds} s: mean rates, p99 of the slowest second (--progress 1s shows each)"
@@ -144,7 +144,7 @@ pub(crate) fn recent_p99(stream: &StreamProgress) -> String {
     }
 }
 
-/// The p99 with its name, or where ops are too few for one, the maximum with that name.
+/// The p99 with its name, or the maximum with its name if there are too few ops for a p99.
 pub(crate) fn named_p99(stream: &StreamProgress) -> (&'static str, String) {
     let shown = |ns: u64, at_least: bool| {
         let sign = if at_least { "≥ " } else { "" };

@@ -42,9 +42,9 @@ pub struct Watched {
     pub experiments: Vec<Arc<ExperimentRecord>>,
     /// Whether an experiment pauses, or will pause after the current trial.
     pub is_held: bool,
-    /// Trials of an experiment, in words, the latest last.
+    /// Descriptions of an experiment's trials, the latest last.
     pub trials: VecDeque<String>,
-    /// The trial that runs, or ran last; of an experiment within another, the outermost first.
+    /// The current trial, or the last one; for nested experiments, the outermost first.
     pub trying: Vec<Trying>,
     /// Events other than the load, the latest last.
     pub notes: VecDeque<String>,
@@ -54,7 +54,7 @@ pub struct Watched {
     pub ended: Option<(String, Judgments)>,
     /// Events that were dropped because the receiver was too slow.
     pub dropped: u64,
-    /// Whether the command is over, so that no events follow.
+    /// Whether the command has ended, so that no events follow.
     pub is_over: bool,
 }
 
@@ -63,7 +63,7 @@ pub struct Watched {
 pub struct Trying {
     /// What is tried.
     pub trial: Trial,
-    /// How far the experiment was when it began.
+    /// The progress of the experiment when the trial began.
     pub progress: ExperimentProgress,
 }
 
@@ -175,7 +175,7 @@ impl Watched {
         }
     }
 
-    /// A trial replaces the one of its kind, and all of an experiment within that one.
+    /// A trial replaces the previous one of its kind, and all trials nested in it.
     fn try_next(&mut self, trial: &Trial, progress: ExperimentProgress) {
         let kind = std::mem::discriminant(trial);
         let mut kinds = self.trying.iter().map(|trying| std::mem::discriminant(&trying.trial));
@@ -355,7 +355,7 @@ const STREAMS_MAX: usize = 64;
 pub struct Totals {
     /// By stream, in the order in which they were first seen.
     pub streams: Vec<StreamTotals>,
-    /// Rows that audits found, of all runs that are over.
+    /// Rows that audits found, over all finished runs.
     pub rows_found: u64,
 }
 

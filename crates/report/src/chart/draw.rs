@@ -48,8 +48,8 @@ fn above_strip(chart: &Chart, frame: Frame) -> Frame {
     frame.above(strip)
 }
 
-/// Charts that share the place above all folds: low, with the horizontal axis named only below the last one. Without
-/// `data`, which the script needs, on a page that is redrawn each second.
+/// Charts that share the space above all folds: low ones, with the horizontal axis named only below the last one.
+/// Without `data`, which the script needs, on a page that is redrawn each second.
 pub(crate) fn hero(charts: &[Chart], data: bool) -> Markup {
     let height = if charts.len() > 1 { SHARED } else { ALONE };
     html! {
@@ -584,8 +584,8 @@ pub(super) fn ends(chart: &Chart, frame: &Frame) -> Markup {
     }
 }
 
-/// Above the plot, what a user changed and noted, and the names of phases if they fit beside it. On a phone, also the
-/// names of levels.
+/// Above the plot, the user's changes and notes, and the names of phases if they fit next to them. On a phone, also
+/// the names of levels.
 pub(super) fn names(chart: &Chart, frame: &Frame) -> Markup {
     let noted = noted(chart, frame);
     let is_free = |from: f64, to: f64| {
@@ -614,7 +614,7 @@ pub(super) fn names(chart: &Chart, frame: &Frame) -> Markup {
     }
 }
 
-/// The place, the text and the time of each change and note whose text has room to the right of its line.
+/// The place, the text, and the time of each change and note whose text fits to the right of its line.
 fn noted(chart: &Chart, frame: &Frame) -> Vec<(f64, String, f64)> {
     let mut free = 0.0;
     let notes = chart.spans.iter().filter(|span| span.kind == SpanKind::Note);

@@ -474,7 +474,7 @@ mod tests {
         assert_eq!(ticks(&rate), [0.0, 100e3, 200e3, 300e3, 400e3, 500e3]);
         let time = Axis::between("time", Quantity::Time, 0.0, 3_602.0);
         assert_eq!(ticks(&time), [0.0, 900.0, 1_800.0, 2_700.0, 3_600.0]);
-        // Nobody has half a node.
+        // There are no fractions of nodes.
         let nodes = |quantity| ticks(&Axis::between("nodes", quantity, 0.0, 1.5));
         assert_eq!(nodes(Quantity::Whole), [0.0, 1.0]);
         assert_eq!(nodes(Quantity::Number), [0.0, 0.5, 1.0, 1.5]);

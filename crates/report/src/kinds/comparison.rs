@@ -1,5 +1,5 @@
-//! A comparison of groups of runs with the first one, under the names that the user gave them: which figures differ, and
-//! what else does.
+//! A comparison of groups of runs with the first one, under the names that the user gave them: which figures differ,
+//! and other differences.
 //!
 //! Must not compute anything except the means of several runs: arithmetic for fractions, otherwise geometric.
 
@@ -652,7 +652,7 @@ fn undecided(comparison: &Comparison) -> Option<String> {
         .then(|| format!("inconclusive beside it, and without effect on the verdict: {names}"))
 }
 
-/// `plan: 7f3a91 against 9fc329`, a line each.
+/// `plan: 7f3a91 against 9fc329`, one line each.
 fn differing(comparison: &Comparison) -> Vec<String> {
     let differences = &comparison.differences;
     let mut lines: Vec<String> = differences

@@ -102,7 +102,8 @@ fn repeated(run: &MeasuredRun<'_>, group: &GroupRecord) -> Answer {
     }
 }
 
-/// In how many runs too much failed without a stated bound, and what failed in the first of them.
+/// The number of runs in which too much failed without a stated bound, and the failures of the
+/// first of them.
 fn failed(record: &MeasuredRun<'_>, group: &GroupRecord) -> Option<String> {
     let mut objectives = record.plan.definition.objectives.iter();
     if objectives.any(|of| matches!(of, Objective::Errors { .. })) {

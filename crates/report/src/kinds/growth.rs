@@ -181,8 +181,8 @@ fn answer(run: &MeasuredRun<'_>, scale: &ScaleRecord, grown: &GrowthReport<'_>) 
     }
 }
 
-/// How well the figure of a size is known. Beside a confirmed value stands the one that failed, never the interval of
-/// the estimate.
+/// The uncertainty of a size's figure. A confirmed value is shown with the value that failed, never with the interval
+/// of the estimate.
 fn known(scale: &ScaleRecord, figures: &SizeFigures, unit: &str) -> String {
     match (scale.each, scale.bounds(figures)) {
         (ScaleEach::Find, Some([_, failed])) => {
@@ -275,7 +275,7 @@ fn question(run: &RunRecord, scale: &ScaleRecord) -> String {
     ])
 }
 
-/// What the answer does not say: its limit, the prediction of the next size, and remarks on the measurement.
+/// Additional lines: its limit, the prediction of the next size, and remarks on the measurement.
 fn facts(scale: &ScaleRecord, grown: &GrowthReport<'_>, objectives: &[Objective]) -> Vec<Remark> {
     let limit = grown.sizes.last().and_then(|size| size.trial.figures.limit.as_ref());
     let mut remarks: Vec<Remark> = limit.map(limit::remark).into_iter().collect();
@@ -307,7 +307,8 @@ fn facts(scale: &ScaleRecord, grown: &GrowthReport<'_>, objectives: &[Objective]
     remarks
 }
 
-/// `rejected > 0% at 5 of 5 sizes`: what the first failed rate of the searches missed; absent if none failed.
+/// `rejected > 0% at 5 of 5 sizes`: the objective that the first failed rate of the searches missed; absent
+/// if none failed.
 fn ended_by(objectives: &[Objective], grown: &GrowthReport<'_>) -> Option<String> {
     let failed: Vec<&[ReasonCode]> = grown
         .sizes
@@ -469,7 +470,7 @@ pub(crate) fn price(amount: f64) -> String {
     format!("{amount:.decimals$}")
 }
 
-/// Each measured size, in order; what is known of it besides stands below the table. Fits 120 columns.
+/// Each measured size, in order; further facts are below the table. Fits 120 columns.
 fn table(scale: &ScaleRecord) -> Table {
     let unit = scale.unit.name();
     let head = format!("size | nodes | sessions | {unit}/s | predicted | p99 | node CPU | client");
@@ -526,8 +527,8 @@ fn more(trial: &ScaleTrial) -> String {
     joined(words.into_iter().chain(others.into_iter().flatten()))
 }
 
-/// The growth as published benchmarks have it: throughput of each size and how well it is known, what linear growth and
-/// the prediction made before it would give, and its limit.
+/// The growth in the form of published benchmarks: throughput of each size with its uncertainty, the values of linear
+/// growth and of the prediction made before, and its limit.
 fn article(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Table {
     let unit = scale.unit.name();
     let level = match scale.each {

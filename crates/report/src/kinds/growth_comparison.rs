@@ -1,4 +1,4 @@
-//! A comparison of growths: how much more or less each makes than the first one, size by size, and what else differs.
+//! A comparison of growths: the throughput of each compared with the first one, size by size, and other differences.
 //!
 //! Shows the comparison of the record only. Must not judge.
 

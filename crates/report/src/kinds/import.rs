@@ -1,5 +1,5 @@
-//! What another tool measured: its method, as far as it is reported. Must not make up a figure that is not in its
-//! output.
+//! The measurement of another tool: its method, as far as it is reported. Must not invent a figure that is not in
+//! its output.
 
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::foreign;
@@ -42,7 +42,7 @@ pub(super) fn load(
     parts.join(" · ")
 }
 
-/// Where the tool's latency begins, in a few words and as a sentence.
+/// The start of the tool's latency, in a few words and as a sentence.
 pub(super) const fn begin(begin: LatencyBegin) -> (&'static str, &'static str) {
     match begin {
         LatencyBegin::Intended => (

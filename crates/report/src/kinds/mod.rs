@@ -1,6 +1,7 @@
-//! The kinds of results, a file each: the question that it answers, the figure that answers it, and everything below.
+//! The kinds of results, one file each: the question that it answers, the figure that answers it, and everything
+//! below.
 //!
-//! A kind makes a [`Report`]; it knows no output. What every record has besides its figures is here: labels, changes,
+//! A kind makes a [`Report`]; it knows no output. This module has the parts common to all records: labels, changes,
 //! findings, and notes; and a record as one line of a list, with its answer as a figure. Must not read a file or judge.
 
 pub(crate) mod comparison;
@@ -153,13 +154,13 @@ fn first_of(all: impl ExactSizeIterator<Item = String>) -> Vec<String> {
     all.take(SHOWN).map(|text| foreign(&text, WORDS)).chain(rest).collect()
 }
 
-/// The notes of a record, as its details show them: of an experiment only its findings.
+/// The notes of a record, as shown in its details; for an experiment only its findings.
 pub(crate) fn section(record: RecordRef<'_>) -> Section {
     let mut remarks = Vec::new();
     if record.experiment().is_none() {
         let run = record.measured_run();
         remarks.extend(labels(&run));
-        // Each has its label: it is not about the one before.
+        // Each has its label, because it is independent of the previous one.
         remarks.extend(changed(record).map(|of| Remark::new("changed", of.sentence)));
         remarks.extend(cluster_changes(&run).map(|text| Remark::new("cluster", text)));
         remarks.extend(noted(&run).map(|of| Remark::new("note", of.sentence)));
@@ -188,8 +189,8 @@ fn of_experiment(experiment: &ExperimentRecord) -> Vec<RuleFinding> {
         .collect()
 }
 
-/// What stands in a list in place of a figure: why there is none, with the best estimate; empty if there is one, or if
-/// nothing is known.
+/// The text that replaces a missing figure in a list: why there is none, with the best estimate; empty if there is a
+/// figure, or if nothing is known.
 fn instead_of_value(record: RecordRef<'_>) -> String {
     let run = &record.measured_run();
     match record.experiment().map(|of| &of.question) {
@@ -203,7 +204,8 @@ fn instead_of_value(record: RecordRef<'_>) -> String {
     }
 }
 
-/// What a record is of, in a few words: paces and batches of a run, or what an experiment varied.
+/// The load of a record, in a few words: paces and batches of a run, or the setting that an
+/// experiment varied.
 fn load_in_short(record: RecordRef<'_>) -> String {
     let run = record.measured_run();
     let streams = &run.plan.definition.streams;
@@ -224,7 +226,8 @@ fn load_in_short(record: RecordRef<'_>) -> String {
     foreign(&list(words.into_iter().filter(|word| !word.is_empty()), ", "), LOAD)
 }
 
-/// The slowest p99 of an op behind a record's figure, nanoseconds; absent where it has several, or none.
+/// The highest p99 of an op for a record's figure, nanoseconds; absent if there are several figures, or
+/// none.
 fn p99(record: RecordRef<'_>) -> Option<u64> {
     match record.experiment().map(|of| &of.question) {
         None => {
@@ -258,15 +261,16 @@ pub struct HistoryRow {
     pub definition: String,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
-    /// What it loaded the target with, in short: paces and batches, or what it varied.
+    /// Its load, in short: paces and batches, or the varied setting.
     pub load: String,
     /// The stated objectives as bounds; empty if there are none.
     pub objectives: String,
-    /// The slowest p99 of an op, nanoseconds: of a search at its mark, of a growth at its largest size.
+    /// The highest p99 of an op, nanoseconds: for a search at its mark, for a growth at its largest
+    /// size.
     pub p99_ns: Option<u64>,
     /// Its answer; absent if it has none.
     pub answer: Option<HistoryAnswer>,
-    /// What stands in place of an answer; may be empty.
+    /// The text that replaces a missing answer; may be empty.
     pub instead: String,
     /// Its judgments; absent if it did not end.
     pub judgments: Option<Judgments>,

@@ -50,7 +50,7 @@ pub(super) fn report(
     run: &MeasuredRun<'_>,
     measured: &[MeasuredStream<'_>],
 ) -> Report {
-    // Throughput and latency stand above the folds of a page.
+    // Throughput and latency are above the folds of a page.
     let charts = plots::over_time(run);
     let first = charts.iter().map(|chart| &chart.id).find(|id| id.starts_with("throughput-"));
     let first = first.cloned();
@@ -73,8 +73,8 @@ pub(super) fn report(
     }
 }
 
-/// The sections about a run, which are also those about the last run of an experiment; `charts` are the ones over time
-/// that do not stand above the folds.
+/// The sections about a run, which are also those about the last run of an experiment; `charts` are those over time
+/// that are not above the folds.
 pub(super) fn sections(
     run: &MeasuredRun<'_>,
     measured: &[MeasuredStream<'_>],

@@ -28,7 +28,7 @@ use crate::{limit, plots};
 const CODES_SHOWN: usize = 2;
 /// The p99 of probes differs if one is this many times the other.
 const P99_DIFFERS: u64 = 2;
-/// Next to a mark above which nothing failed for certain.
+/// The note for a mark above which no value failed with certainty.
 const NOTHING_FAILED: &str = "nothing was shown to fail above it";
 /// What the words of a search mean.
 const TERMS: &str = "Confirmed is the highest value that was shown to meet the objective: a floor. The estimate is \
@@ -198,7 +198,7 @@ fn answer_without_mark(search: &SearchRecord, no_mark: &NoMark) -> Answer {
         .map(|failed| format!("{} {unit} failed{}", rate(failed), because(&no_mark.limited_by)));
     let why = no_mark_reason(no_mark.why).to_owned();
     let why = list(std::iter::once(why).chain(failed), "; ");
-    // A value between those that were tried is the most that is known.
+    // The known range between tried values is all that is known.
     let (interval, basis) = match no_mark.estimate {
         Some(found) => (format!("estimate: {}", estimate(search, found)), why),
         None => (why, String::new()),
@@ -225,7 +225,7 @@ fn answer_without_mark(search: &SearchRecord, no_mark: &NoMark) -> Answer {
     }
 }
 
-/// `: latency, errors`: why a value failed; empty if that is not known.
+/// `: latency, errors`: why a value failed; empty if unknown.
 fn because(reasons: &[ReasonCode]) -> String {
     match codes(&reasons[..reasons.len().min(CODES_SHOWN)]).as_str() {
         "" => String::new(),
@@ -271,13 +271,13 @@ fn confirming<'a>(
     })
 }
 
-/// How much the tables held before the mark.
+/// The amount of data in the tables before the mark.
 fn data(mark: &Mark) -> Remark {
     let bytes = mark.bytes.map_or_else(String::new, |bytes| format!(", {} bytes", count(bytes)));
     Remark::new("before it", format!("{} rows{bytes} in the tables", count(mark.rows)))
 }
 
-/// What the answer does not say: the data, the estimate, the limit, the soak, and limitations of the mark.
+/// Additional lines: the data, the estimate, the limit, the soak, and limitations of the mark.
 fn more(search: &SearchRecord) -> Vec<Remark> {
     let mark = match &search.outcome {
         Some(SearchOutcome::Mark(mark)) => Some(mark),
@@ -459,8 +459,8 @@ pub(crate) fn passes_and_fails(search: &SearchRecord) -> Vec<String> {
     passed.into_iter().chain(failed.map(|at| format!("fails ≥ {}", rate(at)))).collect()
 }
 
-/// About how many probes a search takes in total: a typical number, until the values between which the mark must be
-/// show how many more halve their distance.
+/// Approximate total number of probes of a search: a typical number, until the bounds of the mark show how many
+/// more bisections are needed.
 pub(crate) fn probes_about(search: Option<&SearchRecord>, progress: ExperimentProgress) -> u32 {
     let usual = u32::midpoint(*PROBES_OF_NINE_IN_TEN.start(), *PROBES_OF_NINE_IN_TEN.end());
     let next = progress.done + 1;

@@ -1,5 +1,5 @@
-//! A size plan: the number of nodes and why not fewer, what the answer rests on, the alternatives, the growth behind
-//! it, and all inputs.
+//! A size plan: the number of nodes and why fewer are not enough, the basis of the answer, the alternatives, the
+//! assumed growth, and all inputs.
 //!
 //! Must not compute.
 
@@ -90,7 +90,7 @@ pub(crate) fn report(plan: &SizePlan) -> Report {
     }
 }
 
-/// What was asked, and where the figures come from.
+/// The request, and the sources of the figures.
 fn opening(plan: &SizePlan) -> Vec<String> {
     let mut first = decision::needs(plan);
     if plan.assumed {
@@ -102,7 +102,7 @@ fn opening(plan: &SizePlan) -> Vec<String> {
     std::iter::once(first).chain(plan.needs.iter().flat_map(based_on)).collect()
 }
 
-/// The figures that a need rests on, and its growth if that comes from elsewhere.
+/// The figures on which a need is based, and its growth if that has another source.
 fn based_on(need: &NeedPlan) -> Vec<String> {
     let (word, detail) = (need.origin.word(), need.origin.detail());
     let mut lines = vec![format!("{word} {} · {detail}", need.measured)];
@@ -139,7 +139,7 @@ fn decided(plan: &SizePlan, figures: Vec<Remark>) -> Section {
     }
 }
 
-/// What each size costs too much, below the size with the lowest regret; absent if the demand is known.
+/// The excess cost of each size, below the size with the lowest regret; absent if the demand is known.
 fn regrets(plan: &SizePlan) -> Option<Table> {
     let least = plan.decision.regrets.iter().find(|regret| regret.least)?;
     let sentence = format!(
@@ -153,7 +153,7 @@ fn regrets(plan: &SizePlan) -> Option<Table> {
     Some(Table { caption, ..Table::new("Regret", decision::regret_rows(plan), 0) })
 }
 
-/// Of many sizes the first, the last, and those around the one with the lowest regret.
+/// If there are many sizes, the first, the last, and those around the one with the lowest regret.
 fn around_the_least(rows: Vec<Row>) -> Vec<Row> {
     let least = rows.iter().position(|row| !row.remark.is_empty());
     let (Some(least), true) = (least, rows.len() > REGRETS_SHOWN) else {

@@ -213,12 +213,13 @@ fn measured_again(tune: &TuneRecord) -> String {
     format!("each measured {} times more", tune.policy.confirmations)
 }
 
-/// By how much the figures of two that tie differ.
+/// The difference between the figures of two tied configurations.
 fn apart(best: &BestConfiguration, other: &RunnerUp) -> String {
     percent((best.figure / other.figure - 1.0).abs())
 }
 
-/// Whether the best one is named for its smaller values: the confirming round measured a little less of it.
+/// Whether the best configuration was selected for its smaller values, although the confirming round
+/// measured slightly less for it.
 fn has_smaller_values(tune: &TuneRecord, best: &BestConfiguration, other: &RunnerUp) -> bool {
     let gain =
         if tune.by.is_gain() { best.figure - other.figure } else { other.figure - best.figure };
@@ -235,7 +236,7 @@ fn measured_key(tune: &TuneRecord) -> KeyFigure {
     )
 }
 
-/// The axes, and the figure that configurations are compared by.
+/// The axes, and the figure by which configurations are compared.
 fn question(record: &RunRecord, tune: &TuneRecord) -> String {
     let axes = tune.axes.iter().map(|axis| format!("{} ({} values)", axis.name, axis.values.len()));
     let (stream, axes) = (&tune.stream, list(axes, " × "));
@@ -256,7 +257,7 @@ fn others_than_best(tune: &TuneRecord) -> Vec<Remark> {
     let Some(TuneOutcome::Best(best)) = &tune.outcome else {
         return Vec::new();
     };
-    // One that ties may have measured a little more than the one that is named.
+    // A tied configuration may have measured slightly more than the selected one.
     let runner_up = best.runner_up.as_ref().filter(|other| !other.is_tied).map(|other| {
         let (at, reached) = (setting(tune, &other.at), figure(tune, other.figure));
         Remark::new("runner-up", format!("{at} with {reached}"))

@@ -192,7 +192,7 @@ fn charts(
         .collect()
 }
 
-/// Only zeros are not drawn.
+/// A series of zeros is not drawn.
 fn says_anything(series: &TelemetrySeries) -> bool {
     series.values.iter().flatten().any(|value| *value != 0.0)
 }

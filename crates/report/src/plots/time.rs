@@ -18,7 +18,7 @@ use crate::layout::{first_upper, list};
 
 /// Name, color, and count of a kind of failure.
 type Kind = (&'static str, usize, fn(&Slot) -> f64);
-/// Of a slot: a latency, and the lower edge of its band.
+/// For a slot: a latency, and the lower edge of its band.
 type Percentiles = fn(&Slot) -> (Option<u64>, Option<u64>);
 
 /// Maximum number of ops whose medians are drawn with their p99.
@@ -36,7 +36,8 @@ pub(crate) fn over_time(record: &MeasuredRun<'_>) -> Vec<Chart> {
     charts(&timeline, rejections(record), record.origin)
 }
 
-/// The same of a run in progress, whose intervals cover up to `seconds` seconds each; the axis ends at `end`.
+/// The same for a run in progress, whose intervals cover up to `seconds` seconds each; the axis ends at
+/// `end`.
 pub(crate) fn so_far(record: &RunRecord, seconds: u64, end: f64) -> Vec<Chart> {
     let timeline = Timeline::so_far(record, seconds, end);
     timeline.map_or_else(Vec::new, |timeline| charts(&timeline, Vec::new(), None))
@@ -200,7 +201,7 @@ fn latency(timeline: &Timeline<'_>, origin: Option<&ImportRecord>) -> Option<Cha
     let thinned = timeline
         .thinning
         .note("the highest p99 and the highest latency, and the middle one of their medians");
-    // Only what is drawn has a name.
+    // Only drawn percentiles have a name.
     let has = |part: &str| series.iter().any(|series| series.part == part);
     let lines = [("solid: p99", "p99"), ("dashed: p50", "p50"), ("thin: greatest latency", "max")];
     let lines = list(lines.into_iter().filter(|(_, part)| has(part)).map(|(name, _)| name), ", ");
@@ -346,7 +347,7 @@ fn latency_distribution(record: &RunRecord, named: &[(String, &ResultRecord)]) -
     .map(|chart| Chart { levels, ..chart })
 }
 
-/// Latency and service time differ where ops waited; the pairs with the largest difference are visible at first.
+/// Latency and service time differ if ops waited; the pairs with the largest difference are visible at first.
 fn service(named: &[(String, &ResultRecord)]) -> Option<Chart> {
     let mut open: Vec<&(String, &ResultRecord)> = named.iter().filter(|(_, r)| r.open).collect();
     open.sort_by(|(_, a), (_, b)| waiting(b).total_cmp(&waiting(a)));

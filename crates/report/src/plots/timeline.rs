@@ -76,7 +76,8 @@ const WORDS: usize = 200;
 pub(super) struct Timeline<'a> {
     pub(super) record: &'a RunRecord,
     pub(super) thinning: Downsampling,
-    /// Of a run in progress: the end of the axis in seconds. The seconds of a point are known only in total.
+    /// For a run in progress: the end of the axis in seconds. The seconds of a point are known only in
+    /// total.
     so_far: Option<f64>,
 }
 

@@ -81,8 +81,8 @@ pub fn results_csv(record: &RunRecord) -> String {
     })
 }
 
-/// One row per size of a growth that counts, ascending, with the figures as other outputs print them. Of a run its 95%
-/// interval is filled in; of a search what failed first, and the estimate with its 90% interval.
+/// One row per size of a growth that counts, ascending, with the figures as other outputs print them. For a run, its
+/// 95% interval is filled in; for a search, the first failed value, and the estimate with its 90% interval.
 pub fn growth_csv(scale: &ScaleRecord) -> String {
     let unit = scale.unit.name();
     let price_of = scale

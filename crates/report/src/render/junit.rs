@@ -1,7 +1,7 @@
 //! A record as JUnit XML, which pipelines show as tests: a case for each judgment, and for each objective of a run.
 //!
-//! A failure is what went wrong, an error what could not be decided, and what was not asked for is skipped; so a record
-//! has a failure or an error where its exit code says so. Must not judge.
+//! A failure means that something went wrong, an error that something could not be decided; checks that were not
+//! requested are skipped. So a record has a failure or an error whenever its exit code reports one. Must not judge.
 
 use highwater_analysis::judge::{is_good_enough, judge_objectives, measured_streams};
 use highwater_model::display::foreign;
@@ -22,7 +22,7 @@ struct Case {
     name: String,
     tone: Tone,
     value: &'static str,
-    /// What was found; with what to do, below it.
+    /// The result, followed by the recommended action.
     reasons: String,
     codes: String,
 }
@@ -37,7 +37,7 @@ pub fn junit<'a>(record: impl Into<RecordRef<'a>>) -> String {
     if is_good_enough(record.judgments()) {
         cases[0].tone = Tone::Good;
     }
-    // An experiment judges its objective over its trials; the last of them says nothing about each bound.
+    // An experiment judges its objective over its trials; the last one does not judge each bound.
     if matches!(record, RecordRef::Run(_)) {
         let stated = run.plan.definition.objectives.iter();
         cases.extend(stated.zip(judge_objectives(run)).map(|(stated, objective)| {
@@ -105,8 +105,8 @@ mod tests {
     /// An element: its name, its attributes, and its text.
     type Element = (String, BTreeMap<String, String>, String);
 
-    /// The elements of a document in the order of their beginnings. Panics unless all are closed in order, attributes
-    /// are quoted, and `<` and `&` stand nowhere else.
+    /// The elements of a document in order of their start tags. Panics unless all are closed in order, attributes are
+    /// quoted, and `<` and `&` do not occur elsewhere.
     fn parsed(xml: &str) -> Vec<Element> {
         let body = xml.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n").unwrap();
         let (mut open, mut elements): (Vec<usize>, Vec<Element>) = (Vec::new(), Vec::new());

@@ -24,7 +24,7 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
     let run = &record.measured_run();
     let measured = measured_streams(run);
     let report = kinds::report(record, run, &measured);
-    // The line of a target is its name, three spaces, and its description.
+    // A target's line consists of its name, three spaces, and its description.
     let first = report.opening.first().map_or("", String::as_str);
     let (title, traits) = first.split_once("   ").unwrap_or((first, ""));
     let not_good =

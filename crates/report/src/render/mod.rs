@@ -1,6 +1,6 @@
 //! Reports in each output: terminal, text, pages, Markdown, CSV; and the schema of a record as JSON.
 //!
-//! Must not have a sentence of its own about a kind of record.
+//! Must not contain sentences about a kind of record.
 
 mod csv;
 mod html;

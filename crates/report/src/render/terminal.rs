@@ -84,7 +84,7 @@ pub fn summary<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> Summary
 }
 
 impl Summary {
-    /// Of reports without a record, one below the other.
+    /// The summary of reports without a record, one below the other.
     pub(crate) fn of_reports(reports: &[Report]) -> Self {
         let mut all = reports.iter().flat_map(|report| {
             let assumed = report.answer.assumptions.iter().cloned();

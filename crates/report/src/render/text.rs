@@ -62,7 +62,7 @@ pub(super) fn details(
     layout::blocks(blocks)
 }
 
-/// The page of a record that is stored in a directory; absent where it is known by its ID alone.
+/// The page of a record that is stored in a directory; absent if only its ID is known.
 pub(super) fn page_of(record: RecordRef<'_>, directory: &str) -> Option<String> {
     let directory = directory.trim_end_matches("/record.json");
     (directory != record.header().id).then(|| format!("{directory}/report.html"))
@@ -77,7 +77,8 @@ pub(crate) fn text_of(reports: &[Report]) -> String {
     )
 }
 
-/// The blocks of sections. Sections of sentences alone stand directly below each other.
+/// The blocks of sections. Sections that consist only of sentences follow each other without an
+/// empty line.
 fn lines<'a>(sections: impl IntoIterator<Item = &'a Section>) -> Vec<Vec<String>> {
     let mut all: Vec<Vec<String>> = Vec::new();
     let mut is_open = false;

@@ -32,7 +32,7 @@ const GAPS: &str = "The longest gap is the longest time without any acknowledgem
 const LAG: &str = "Client lag is how late the load generator sent an op although a session was free; only that can \
                    spoil a measurement.";
 
-/// The limit, availability, and the charts over time that do not stand above the folds; absent if nothing was measured.
+/// The limit, availability, and the charts over time that are not above the folds; absent if nothing was measured.
 pub(super) fn over_time(
     record: &MeasuredRun<'_>,
     measured: &[MeasuredStream<'_>],
@@ -54,7 +54,7 @@ pub(super) fn over_time(
     })
 }
 
-/// The machines of the target and the load generator; absent if nothing is known of them.
+/// The machines of the target and the load generator; absent if nothing is known about them.
 pub(super) fn section(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Section> {
     let client = (!record.clients.is_empty()).then(|| client(record, measured));
     let target = target(record);
@@ -186,7 +186,7 @@ fn scheduled(class: SchedulingClass) -> Option<String> {
     }
 }
 
-/// Telemetry of the target and its host, and what is missing of it.
+/// Telemetry of the target and its host, and its missing parts.
 fn target(record: &RunRecord) -> Vec<Remark> {
     let mut parts = Vec::new();
     if let (Some(telemetry), Some(range)) = (&record.target_telemetry, measured(record)) {

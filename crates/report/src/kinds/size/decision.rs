@@ -9,7 +9,7 @@ use highwater_sizing::cluster::{
 
 use crate::layout::{Row, headed, list, or_absent};
 
-/// Number of most influential assumptions that come first.
+/// Number of most influential assumptions to show.
 pub(crate) const ASSUMPTIONS_SHOWN: usize = 3;
 
 /// The head and a row for each scenario; the first column holds words.
@@ -43,7 +43,7 @@ pub(crate) fn scenario_rows(plan: &SizePlan) -> Vec<Row> {
     headed(&head, rows)
 }
 
-/// Whether no number is expected to be enough, and the one that is named is the least that may be.
+/// Whether no number is expected to be enough; the stated number is then the smallest that may be.
 fn is_least(scenario: &Scenario) -> bool {
     scenario.to_prove.is_some_and(|of| of.expected.is_none())
 }
@@ -111,7 +111,7 @@ fn left(effect: ReplicaEffect) -> String {
 fn interval(scenario: &Scenario) -> String {
     match (scenario.interval, scenario.to_prove) {
         (Some(interval), _) => interval.text(),
-        // The words of an open range would make the table wider than a terminal.
+        // An open range in words would make the table wider than a terminal.
         (None, Some(proof)) => match proof.high {
             Some(_) => format!("unproven: {}", proof.text()),
             None => format!("unproven: {}+", count(proof.low.into())),
@@ -120,7 +120,7 @@ fn interval(scenario: &Scenario) -> String {
     }
 }
 
-/// The flags of conditions that were not stated, whose values are examples; absent if all were.
+/// The flags of conditions that were not stated and have example values; absent if all were stated.
 pub(crate) fn not_stated(plan: &SizePlan) -> Option<String> {
     let examples = plan.decision.scenarios.iter().filter(|scenario| scenario.is_example);
     let flags = examples.filter_map(|scenario| match scenario.condition {
@@ -133,7 +133,7 @@ pub(crate) fn not_stated(plan: &SizePlan) -> Option<String> {
     (!flags.is_empty()).then(|| format!("{flags}; the table shows examples"))
 }
 
-/// What to measure next, where a scenario is unproven; absent if there are none.
+/// What to measure next if a scenario is unproven; absent if none is.
 pub(crate) fn proof(plan: &SizePlan) -> Option<String> {
     if let Some(proof) = plan.nodes.to_prove {
         return Some(proven_by(plan, proof));

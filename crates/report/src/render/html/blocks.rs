@@ -1,5 +1,5 @@
-//! The blocks of a report as markup: tables, of which the first columns hold words and the others figures, the four
-//! counts, sentences, charts, and the intervals of a comparison next to each other.
+//! The blocks of a report as markup: tables (words in the first columns, figures in the others), the four counts,
+//! sentences, charts, and the intervals of a comparison next to each other.
 //!
 //! No line break separates a figure from its unit, and commands in backquotes are set as code.
 
@@ -80,7 +80,7 @@ fn markup(block: &Block) -> Markup {
     }
 }
 
-/// What stands above the folds: low charts, with or without data for the script.
+/// The content above the folds: low charts, with or without data for the script.
 pub(super) fn hero(blocks: &[Block], data: bool) -> Markup {
     html! {
         @for block in blocks {

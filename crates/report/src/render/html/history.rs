@@ -26,7 +26,7 @@ use crate::kinds::{HistoryProgress, HistoryRow};
 use crate::layout::{first_upper, list};
 use crate::render::html;
 
-/// Columns beside the answer and its judgments.
+/// Columns in addition to the answer and its judgments.
 const COLUMNS: [&str; 4] = ["p99, objective", "load", "run", "target"];
 /// Maximum lines of a list; the filter finds older ones.
 const ROWS_MAX: usize = 500;
@@ -201,7 +201,8 @@ fn going_on(progress: &HistoryProgress) -> String {
     }
 }
 
-/// The time of its ID, which is that of the command; of a renamed directory that of its first run.
+/// The time in its ID, which is that of the command; for a renamed directory, the time of its first
+/// run.
 fn begun(row: &HistoryRow) -> String {
     if row.started_at.is_empty() {
         return row.id.clone();
@@ -282,7 +283,7 @@ fn series(answers: &[(f64, HistoryAnswer)]) -> Vec<Series> {
     series
 }
 
-/// Start of a run in seconds since 1970; absent if its record has none.
+/// Start time of a run in seconds since 1970; absent if its record has none.
 fn started_s(row: &HistoryRow) -> Option<f64> {
     let started = parse_instant(&row.started_at).ok()?;
     Some(to_f64(started.0) / 1e9)

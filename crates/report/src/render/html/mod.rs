@@ -34,7 +34,8 @@ pub fn html<'a>(record: impl Into<RecordRef<'a>>) -> String {
     html_with_links(record.into(), &[])
 }
 
-/// The page of a record with links beside its name, each a name and an address; without an address it is text.
+/// The page of a record with links next to its name, each a name and an address; without an address it is
+/// text.
 pub fn html_with_links(record: RecordRef<'_>, links: &[[String; 2]]) -> String {
     let run = &record.measured_run();
     let measured = measured_streams(run);
@@ -115,7 +116,7 @@ pub(crate) struct Page<'a> {
     pub(crate) hero: Markup,
     /// Everything else, folded, in order.
     pub(crate) parts: Vec<Part>,
-    /// Names and addresses beside the name of a served page; without an address, texts.
+    /// Names and addresses next to the name of a served page; without an address, texts.
     links: &'a [[String; 2]],
 }
 
@@ -156,7 +157,7 @@ fn content(page: &Page<'_>) -> Markup {
     }
 }
 
-/// The line above the answer: what kind of page, and which one.
+/// The line above the answer: the kind of page, and its name.
 fn top(page: &Page<'_>) -> Markup {
     html! {
         (brand())
@@ -292,7 +293,7 @@ fn judgment(line: &JudgmentLine) -> Markup {
     }
 }
 
-/// A judgment in a list: its sign and its value, with its name for those who point at it or hear it.
+/// A judgment in a list: its sign and its value, with its name as a tooltip and for screen readers.
 fn verdict(tone: Tone, name: &str, value: &str) -> Markup {
     let (class, sign) = look(tone);
     html! {

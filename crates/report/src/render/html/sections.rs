@@ -1,5 +1,6 @@
-//! The parts that the page of every record has: facts beside its name, judgments with their reasons, the audit,
-//! findings, environment and plan, and the next commands. Each is folded behind a line that summarizes it.
+//! The parts common to the pages of all records: facts next to its name, judgments with their reasons, the
+//! audit, findings, environment and plan, and the next commands. Each is folded behind a line that summarizes
+//! it.
 
 use maud::{Markup, html};
 use std::collections::BTreeMap;
@@ -271,7 +272,7 @@ pub(super) fn repeat(
     measured: &[MeasuredStream<'_>],
     answer: &Answer,
 ) -> Part {
-    // A run of another tool can only be repeated by that tool.
+    // A run of another tool can only be repeated with that tool.
     let is_imported = matches!(record, RecordRef::Imported(_));
     let is_ours = !is_imported && !record.header().is_of_others;
     let again = is_ours.then(|| ("The same again:", again(record)));

@@ -1,7 +1,7 @@
-//! The page of a running run or experiment: the page of its result, with what is not known yet left open, in regions
-//! that are swapped once a second around fixed controls.
+//! The page of a running run or experiment: the page of its result, with unknown parts left open, in regions that
+//! are swapped once a second around fixed controls.
 //!
-//! Its charts draw the seconds as intervals of a record. Must not judge, or put a figure in other words than the page of
+//! Its charts draw the seconds as intervals of a record. Must not judge, or word a figure differently from the page of
 //! the result.
 
 mod so_far;
@@ -68,7 +68,7 @@ pub fn live_page(watched: &Watched, rights: LiveRights) -> String {
     served("In progress", &head, &body)
 }
 
-/// The regions that the script swaps, one a line.
+/// The regions that the script swaps, one per line.
 pub fn live_parts(watched: &Watched) -> String {
     list(regions(watched).map(|region| harmless(&region.into_string())), "\n")
 }
@@ -161,7 +161,7 @@ fn status(watched: &Watched) -> Markup {
     }
 }
 
-/// What is going on, in words, and the fraction of it that is done.
+/// The current activity, in words, and its completed fraction.
 fn state(watched: &Watched) -> (String, Option<f64>) {
     let run = &watched.run;
     if watched.is_over {
@@ -184,7 +184,7 @@ fn state(watched: &Watched) -> (String, Option<f64>) {
             let (doing, of) = (&progress.doing, count(progress.of));
             (format!("Audit: {doing}, {} of {of} rows", percent_whole(share)), Some(share))
         }
-        // Only this trial is over: an experiment continues with the next.
+        // Only this trial has ended: an experiment continues with the next.
         Stage::Over if watched.trying.is_empty() => ("Saved".to_owned(), None),
         Stage::Over => ("Between two trials".to_owned(), None),
     }
@@ -281,7 +281,7 @@ fn intervals(slot: &Slot) -> impl Iterator<Item = IntervalRecord> + '_ {
     })
 }
 
-/// The phases of the slots; ramps, and what the plan does not measure, are left out of results.
+/// The phases of the slots; ramps and unmeasured phases are excluded from results.
 fn phases(run: &RunWatched) -> Vec<PhaseRecord> {
     let mut phases: Vec<PhaseRecord> = Vec::new();
     for slot in &run.seconds.slots {

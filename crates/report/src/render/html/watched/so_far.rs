@@ -1,4 +1,4 @@
-//! What is known so far of a running run or experiment, as the page of its result has it, with the rest left open.
+//! The known parts of a running run or experiment, in the form of its result's page, with the rest left open.
 //!
 //! Must not judge, or compute a figure that the record would not have.
 
@@ -122,7 +122,7 @@ fn of_run(watched: &Watched) -> Page<'static> {
     }
 }
 
-/// The answer of a run, by its record so far and its last second.
+/// The answer of a run, from its record so far and its last second.
 fn answer_of_run(run: &RunWatched) -> Answer {
     let record = run.record.as_deref();
     let measured = record.map(measured_streams).unwrap_or_default();
@@ -150,7 +150,8 @@ fn answer_of_run(run: &RunWatched) -> Answer {
     answer
 }
 
-/// The answer while closed load runs, for a first estimate: what it reaches is no answer of a search.
+/// The answer while closed load runs for a first estimate: its throughput is not the answer of a
+/// search.
 fn answer_of_estimate(watched: &Watched) -> Answer {
     let mut answer = answer_of_run(&watched.run);
     answer.lead.clear();
@@ -281,7 +282,7 @@ fn phase_rate(run: &RunWatched, stream: usize) -> f64 {
     ratio(units, seconds.max(1))
 }
 
-/// The current pace of a stream as its control takes it: a rate, or a number of sessions. Empty if it is not known.
+/// The current pace of a stream in the form of its control: a rate, or a number of sessions. Empty if unknown.
 pub(super) fn pace_now(run: &RunWatched, last: &SecondProgress, stream: &StreamProgress) -> String {
     if let Some(offered) = stream.offered_per_s {
         return plain(offered);
@@ -350,7 +351,7 @@ fn of_experiment(watched: &Watched, experiment: &ExperimentRecord) -> Page<'stat
     }
 }
 
-/// Draws what is being tried, and where it is on the axis: a line, and for a size the prediction as a ring.
+/// Draws the current trial at its place on the axis: a line, and for a size its prediction as a ring.
 fn show_trial(chart: &mut Chart, trial: &Trial) {
     let at = match trial {
         Trial::Probe { at: Some(at), .. } => *at,
@@ -370,7 +371,7 @@ fn show_trial(chart: &mut Chart, trial: &Trial) {
     }
 }
 
-/// `Trying 41,140 rows/s (probe 4 of about 12) · passes ≤ 49,040 · fails ≥ 65,920`: the trials that run, the outermost
+/// `Trying 41,140 rows/s (probe 4 of about 12) · passes ≤ 49,040 · fails ≥ 65,920`: the running trials, the outermost
 /// first. Absent without trials, and at the end.
 fn trying(watched: &Watched) -> Option<String> {
     let of_each = watched.trying.iter().map(|trying| words(watched, trying));
@@ -416,7 +417,7 @@ fn words(watched: &Watched, trying: &Trying) -> String {
     }
 }
 
-/// `1 of 3`, and beyond as many as were planned, `confirmation 4`.
+/// `1 of 3`, and `confirmation 4` beyond the planned number.
 fn which_confirmation(search: &SearchRecord, at: f64) -> String {
     let made = search
         .probes
@@ -430,7 +431,7 @@ fn which_confirmation(search: &SearchRecord, at: f64) -> String {
     }
 }
 
-/// Seconds that the outermost experiment still takes, as far as is known: an estimate, and no bound.
+/// Estimated remaining seconds of the outermost experiment, if known; not a bound.
 pub(super) fn left_s(watched: &Watched, second: u64) -> Option<u64> {
     let trying = watched.trying.first()?;
     let most = match &trying.trial {
