@@ -1,4 +1,4 @@
-//! `cargo xtask long`: the tests that take too long for every day.
+//! `cargo xtask long`: the tests that take too long for everyday use.
 //!
 //! They are `#[ignore]`d and their names contain `long_`. They run in the test profile, because linking a release build
 //! of every test program takes longer than it saves. They run one at a time, because a growth of a real cluster, or a
@@ -34,7 +34,7 @@ pub fn run(filter: Option<&str>, out: &mut dyn Write) -> Result<String, String> 
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
             totals.add(&line);
-            // A reader that is gone must not end the tests.
+            // A closed output must not end the tests.
             writeln!(out, "{line}").ok();
         }
     }

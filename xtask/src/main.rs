@@ -69,7 +69,7 @@ fn task(words: &[&str], out: &mut dyn Write) -> Result<String, String> {
     }
 }
 
-/// Reports what the rules of the house find.
+/// Reports the findings of tidy's rules.
 fn check() -> Result<String, String> {
     let tree = Tree::read(&process::root())
         .map_err(|error| format!("tidy: cannot read the repository: {error}"))?;

@@ -48,8 +48,8 @@ impl Noise {
         events
     }
 
-    /// Counts per window of 100 ms, about 100 each, with none while the target stalls. Stalls and the gaps between them
-    /// are exponential with these means, seconds, in steady state.
+    /// Counts per window of 100 ms, about 100 each, and 0 while the target stalls. Stalls and the gaps between them are
+    /// exponential with these means, seconds, in steady state.
     pub fn stalls(&mut self, stall: f64, gap: f64, windows: usize) -> Vec<u64> {
         let lasts = |noise: &mut Self, mean: f64| noise.exponential(1.0 / mean);
         self.standing_still(stall, gap, windows, lasts)

@@ -120,7 +120,7 @@ pub(super) fn limit_memory(group: &[PathBuf], bytes: u64) -> Result<(), UserErro
     Err(ignored(&path, &bytes.to_string(), set.trim()))
 }
 
-/// Removes a group whose processes have ended; returns whether it is gone.
+/// Removes a group whose processes have ended; returns whether it was removed.
 pub(super) fn remove(group: &[PathBuf]) -> bool {
     let mut paths = group.iter();
     paths.all(|path| {

@@ -114,7 +114,7 @@ pub fn marks() -> String {
     text
 }
 
-/// The same at the rates that batches have.
+/// The same at typical rates of batches.
 pub fn batches() -> String {
     let mut text = head(
         "ops per second | as announced | within 5% | within 3% below and 2% above | above that | without a mark | middle | estimates held | half-width",
@@ -259,7 +259,7 @@ fn table(series: &[ScaledSeries]) -> String {
     text
 }
 
-/// The rows of the series that are kept apart.
+/// The rows of the validation series.
 fn rows_apart(cases: &[Case]) -> String {
     [
         row("kept apart", cases, &|_| true),
@@ -274,7 +274,7 @@ fn is_doubling(case: &Case) -> bool {
     case.times >= 2.0
 }
 
-/// The row of some of these predictions; empty where there are none.
+/// The row of some of these predictions; empty if there are none.
 fn row(name: &str, cases: &[Case], of: &dyn Fn(&Case) -> bool) -> String {
     let score = Score::of(cases.iter().filter(|case| of(case)));
     score.map_or_else(String::new, |score| line(name, &score))

@@ -1,14 +1,15 @@
-//! The page of the command line, made of what `--help-all` prints: each flag once, and once what ends every help.
+//! The page of the command line, generated from `--help-all`: each flag once, and the common end of all help
+//! texts once.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Indentation from which a line continues the entry above it.
+/// Minimum indentation of a line that continues the entry above it.
 const TEXT_INDENT: usize = 10;
-/// A section that every command has alike: help about help.
+/// A section that is the same for every command: help about help.
 const OPTIONS: &str = "Options";
 
-/// A flag or argument as the help spells it, and what it says.
+/// A flag or argument as printed in the help, and its text.
 type Entry = (String, String);
 
 /// The page below its introduction, from each command's name and long help.
@@ -27,7 +28,7 @@ pub(crate) fn page(helps: &[(&str, String)]) -> String {
     text
 }
 
-/// How many paragraphs at the end all of them share.
+/// Number of paragraphs at the end that all of them share.
 fn common_end(texts: &[Vec<&str>]) -> usize {
     let Some((first, others)) = texts.split_first() else {
         return 0;
@@ -88,7 +89,7 @@ fn command<'a>(
     text
 }
 
-/// The rows below a head, with no heading that has no row.
+/// The rows below a head, without headings that have no rows.
 fn table(rows: &str) -> String {
     let lines: Vec<&str> = rows.lines().collect();
     let is_heading = |line: &str| line.starts_with("| **");

@@ -30,7 +30,7 @@ enum Source {
     Crates(fn() -> String),
     /// Output of the program on stdout with these arguments.
     Program(&'static [&'static str]),
-    /// What the help of each command says, each flag once.
+    /// The help of each command, each flag once.
     Commands,
 }
 
@@ -53,7 +53,7 @@ const fn printed(
     Page { path, block: Some(block), source: Source::Program(arguments) }
 }
 
-/// A block that is computed from what the crates know.
+/// A block that is computed from the crates' data.
 const fn known(path: &'static str, block: &'static str, text: fn() -> String) -> Page {
     Page { block: Some(block), ..whole(path, text) }
 }
@@ -128,7 +128,7 @@ const PAGES: &[Page] = &[
     Page { path: "docs/README.md", block: Some("pages"), source: Source::Files(index) },
 ];
 
-/// What to do with the pages.
+/// The action for the pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// Rewrite the pages that differ.

@@ -1,4 +1,4 @@
-//! What the tests of several crates share: the conformance suite that every driver passes, and a session, a small
+//! Shared by the tests of several crates: the conformance suite that every driver passes, and a session, a small
 //! workload, and a clock for tests of drivers.
 //!
 //! Only a development dependency. Must not start a database: `highwater-testing` does.

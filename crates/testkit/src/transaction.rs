@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use highwater_model::op::{BoundOp, BoundOpKind, BoundStatement, BoundWorkload, ColumnType};
 
-/// Each of the statements takes the op's first value where it says `?1` or `$1`.
+/// Each statement takes the op's first value at `?1` or `$1`.
 pub fn transaction(statements: &[&str]) -> Arc<BoundWorkload> {
     let statements = statements.iter().map(|sql| {
         let count = usize::from(sql.contains("?1") || sql.contains("$1"));

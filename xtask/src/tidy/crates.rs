@@ -51,7 +51,7 @@ const DIRECTION: &[(&str, &[&str])] = &[
             "highwater-driver-postgres",
         ],
     ),
-    // It compares rows as an audit does.
+    // It compares rows in the same way as an audit.
     (SIM, &[MODEL, ANALYSIS, DRIVER]),
     (DRIVERS, OF_A_DRIVER),
     (RUNNER, &[MODEL, WORKLOAD, ANALYSIS, DRIVER]),
@@ -76,7 +76,7 @@ const DIRECTION: &[(&str, &[&str])] = &[
     (DOCUMENTS, &[MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT, DRIVER, SIM, RUNNER, XTASK]),
 ];
 
-/// What tests share. Only `xtask`, which installs their servers, may have it as a normal dependency.
+/// Shared by tests. Only `xtask`, which installs their servers, may have it as a normal dependency.
 const TESTING: &str = "highwater-testing";
 const TESTKIT: &str = "highwater-testkit";
 /// The repository's tasks.
@@ -246,7 +246,7 @@ fn violation(
     drivers: &[DriverCrate],
     dependency: &Dependency,
 ) -> Option<(String, &'static str)> {
-    // What tests use changes nothing of the program.
+    // Dependencies of tests do not affect the program.
     if dependency.only_for_tests {
         return None;
     }

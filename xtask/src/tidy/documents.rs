@@ -1,5 +1,5 @@
-//! Rules about documents: one title each, commands that say how they are kept right, names in ARCHITECTURE.md that exist,
-//! and one command for the tests in README and CI.
+//! Rules about documents: one title each, tags on commands that state how they are tested, names in ARCHITECTURE.md
+//! that exist, and the same command for the tests in README and CI.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ pub(super) fn one_title(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Every fence says its language, and each with commands how these are kept right.
+/// Every fence states its language, and each fence of commands how they are tested.
 pub(super) fn commands_are_tagged(tree: &Tree) -> Vec<Finding> {
     let hint = "write `sh run`, `sh dry-run`, or `sh needs=WHAT`, see xtask/src/fences.rs; of what is no \
                 command the language, or `text`";

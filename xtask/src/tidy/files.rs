@@ -49,7 +49,7 @@ pub(super) fn is_short_enough(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// No file or directory has a name that fits everything.
+/// No file or directory has a name that would fit any content.
 pub(super) fn has_a_telling_name(tree: &Tree) -> Vec<Finding> {
     tree.paths()
         .filter_map(|path| {

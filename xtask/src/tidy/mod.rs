@@ -1,7 +1,9 @@
-//! `cargo xtask tidy`: checks that the compiler and clippy do not make, and that reviewers forget.
+//! `cargo xtask tidy`: checks that neither the compiler nor clippy makes, and that reviewers
+//! overlook.
 //!
 //! A rule is a pure function from the [`Tree`] to findings, so that each is tested on files in
-//! memory. STYLE.md says why each rule exists. Spelling and links are checked by other tools, in CI.
+//! memory. STYLE.md states the reason for each rule. Spelling and links are checked by other tools,
+//! in CI.
 
 mod crates;
 pub mod documents;

@@ -23,7 +23,7 @@ const WORLD_MODULES: &[&str] = &["fs", "net", "env", "process", "thread"];
 /// Functions that read the time, in any crate. CPU time is allowed: it measures usage, not a point in time.
 const CLOCKS: &[&str] = &["Instant::now", "SystemTime", "ClockId::Monotonic", "ClockId::Realtime"];
 
-/// Pure crates have no I/O, no clock, no threads, and no randomness of their own.
+/// Pure crates have no I/O, clock, threads, or randomness.
 pub(super) fn pure_crates_are_pure(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.with_extension("rs") {

@@ -1,5 +1,5 @@
-//! What rules are given, the files of the repository, read once; and what they report: place, violation, and hint. Must not
-//! contain rules.
+//! The input of rules, which is the files of the repository, read once; and their findings: place, violation, and hint.
+//! Must not contain rules.
 
 use std::collections::BTreeMap;
 use std::path::Path;

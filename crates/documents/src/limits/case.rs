@@ -39,9 +39,9 @@ pub enum Limited {
     Nothing,
     /// A lock that all ops need.
     Locks,
-    /// What the load generator sends, with more than enough sessions.
+    /// The load generator's output rate, with more than enough sessions.
     LoadGenerator,
-    /// The same, by a rate that it cannot send.
+    /// The same, with a rate that it cannot send.
     LoadGeneratorAtARate,
 }
 

@@ -1,7 +1,7 @@
-//! How well predictions hold on series that somebody measured: each series' first sizes predict
-//! the later ones, up to twice the largest known size, and the measurements are held against that.
+//! Accuracy of predictions on measured series: the first sizes of each series predict the later
+//! ones, up to twice the largest known size, and predictions are compared with the measurements.
 //!
-//! Cases and their scores, nothing else: no prediction is made here, and no text.
+//! Contains cases and their scores. Must not make a prediction, or text.
 
 mod refit;
 mod score;
@@ -18,12 +18,13 @@ use highwater_sizing::series::{self, Point, names};
 pub use refit::refitted;
 pub use score::Score;
 
-/// Series of which no constant of the method was chosen: nothing here may be fitted to them.
+/// Validation series, which were not used for choosing any constant of the method: nothing may be
+/// fitted to them.
 const KEPT_APART: &str = include_str!("../../data/kept-apart.csv");
 
-/// Fewest sizes that growth is predicted from.
+/// Minimum number of sizes from which growth is predicted.
 const FEWEST: usize = 2;
-/// Exponents of the growth over a series' last doubling that part its shapes.
+/// Boundaries between the shapes of growth: exponents over a series' last doubling.
 const SATURATING: f64 = 0.5;
 const NEAR_LINEAR: f64 = 0.9;
 
@@ -32,28 +33,28 @@ const NEAR_LINEAR: f64 = 0.9;
 pub struct ScaledSeries {
     /// Its name.
     pub name: String,
-    /// Who published it.
+    /// Its publisher.
     pub source: String,
     /// What its sizes count.
     pub axis: String,
-    /// Which nodes hold a row.
+    /// The nodes that hold a row.
     pub placement: Placement,
     /// The sizes with their throughputs.
     pub sweep: Sweep,
 }
 
-/// How a series grew over its last doubling; known only afterwards.
+/// The growth of a series over its last doubling, which is known only afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// By a power of the size below 0.5.
+    /// With an exponent of the size below 0.5.
     Saturating,
-    /// Between.
+    /// With an exponent in between.
     Sublinear,
-    /// By a power of 0.9 or more.
+    /// With an exponent of 0.9 or more.
     NearLinear,
 }
 
-/// A prediction and what was measured.
+/// A prediction and the measurement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
     /// The series' name.
@@ -62,21 +63,21 @@ pub struct Case {
     pub source: String,
     /// What its sizes count.
     pub axis: String,
-    /// How it turned out.
+    /// The actual shape of the growth.
     pub outcome: Outcome,
-    /// Sizes that were known.
+    /// Number of known sizes.
     pub known: usize,
     /// The predicted size over the largest known one; above 1.
     pub times: f64,
-    /// Whether growth was near-linear as far as it was known.
+    /// Whether the known growth was near-linear.
     pub near_linear: bool,
     /// The prediction.
     pub predicted: Prediction,
-    /// Throughput that was measured.
+    /// The measured throughput.
     pub measured: f64,
 }
 
-/// The series that are kept apart.
+/// The validation series.
 #[expect(clippy::expect_used, reason = "a file of this repository that cannot be read must fail")]
 pub fn kept_apart() -> Vec<ScaledSeries> {
     let set = series::read(KEPT_APART).expect("the series that are kept apart");
@@ -84,8 +85,8 @@ pub fn kept_apart() -> Vec<ScaledSeries> {
 }
 
 impl ScaledSeries {
-    /// Series of points that say their size: by `size` and `axis`, else by nodes. Points without
-    /// either are left out.
+    /// Series of points that state their size: as `size` and `axis`, or else as nodes. Points with
+    /// neither are omitted.
     pub fn of(points: &[Point]) -> Vec<Self> {
         let all: BTreeSet<&str> = points.iter().map(|point| point.series.as_str()).collect();
         let series = |name: &str| {
@@ -151,7 +152,8 @@ impl ScaledSeries {
         sizes.iter().enumerate().filter_map(of_one).flatten().collect()
     }
 
-    /// What a growth of so many known sizes predicts for later ones, up to twice the largest.
+    /// The predictions of a growth with this many known sizes for later ones, up to twice the
+    /// largest.
     fn held_against(&self, growth: &Growth, known: usize, later: &[Size]) -> Vec<Case> {
         let near = later.iter().take_while(|of| of.size <= growth.farthest());
         let average = growth.average();

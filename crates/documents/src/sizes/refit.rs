@@ -1,8 +1,8 @@
-//! Leave one source out: how predictions hold whose intervals never saw the source that they are
-//! held against.
+//! Leave one source out: the accuracy of predictions whose intervals were fitted without the source
+//! that they are compared with.
 //!
-//! Both sides of the intervals are made as wide as the level takes on all other sources. What else the
-//! method has (models, discount, shape of the sides) stays as it is.
+//! Both sides of the intervals are as wide as the confidence level requires on all other sources. The
+//! rest of the method (models, discount, shape of the sides) stays unchanged.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::Case;
 use super::score::mean_by;
 use highwater_sizing::scaling::LEVEL;
 
-/// By how many twentieths a side may be made narrower or wider.
+/// Range of factors for the width of a side, in twentieths.
 const TWENTIETHS: std::ops::RangeInclusive<u32> = 10..=40;
 
 /// The same predictions, with sides that were fitted to the other sources.
@@ -34,8 +34,8 @@ pub fn refitted(cases: &[Case]) -> Vec<Case> {
     sources.into_iter().flat_map(refit).collect()
 }
 
-/// The least factor of a side beyond which no more lies, by series, than the level leaves there: what the side is long,
-/// and what the measurement is beyond it.
+/// The smallest factor of a side such that the fraction of measurements beyond it, by series, is at most what the level
+/// allows; the arguments are the length of the side, and the distance of the measurement.
 fn best(cases: &[&Case], side: fn(&Case) -> f64, away: fn(&Case) -> f64) -> f64 {
     let beyond = |factor: f64| {
         let is_beyond = |case: &Case| f64::from(u8::from(away(case) > factor * side(case)));

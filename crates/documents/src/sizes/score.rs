@@ -1,4 +1,5 @@
-//! What a set of predictions is worth: how often intervals held, how wide they are, how far off.
+//! Scores of a set of predictions: the coverage and width of intervals, and the error of
+//! predictions.
 
 use std::collections::BTreeMap;
 
@@ -7,42 +8,43 @@ use highwater_model::numbers::{len_to_f64, round_to_u64, to_f64};
 
 use super::Case;
 
-/// The figures of a set of predictions. "By series" and "by source": each counts the same.
+/// The figures of a set of predictions. "By series" and "by source": each series or source has the
+/// same weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score {
-    /// Predictions.
+    /// Number of predictions.
     pub cases: usize,
-    /// Series that they are about.
+    /// Number of their series.
     pub series: usize,
-    /// Sources of these.
+    /// Number of sources of these.
     pub sources: usize,
-    /// Predictions whose interval held the measurement.
+    /// Number of predictions whose interval contained the measurement.
     pub held: usize,
-    /// Part of predictions that held, by series: what is claimed.
+    /// Coverage by series, which is the claimed figure.
     pub held_by_series: f64,
-    /// Its 95% interval, by drawing the sources anew (Efron's bootstrap, 1979): series of one source resemble each
-    /// other, so that they are drawn together.
+    /// Its 95% interval, by resampling the sources (Efron's bootstrap, 1979): series of one source are correlated,
+    /// so they are resampled together.
     pub held_by_series_95: [f64; 2],
-    /// Part of predictions that held, by source.
+    /// Coverage by source.
     pub held_by_source: f64,
-    /// Part of measurements below the interval, by series.
+    /// Fraction of measurements below the interval, by series.
     pub below: f64,
-    /// Part of measurements above it, by series.
+    /// Fraction of measurements above it, by series.
     pub above: f64,
     /// Mean of the logarithm of predicted over measured, by series.
     pub bias: f64,
-    /// Mean interval score, each prediction counts the same.
+    /// Mean interval score, with the same weight for each prediction.
     pub score: f64,
     /// Mean interval score, by series.
     pub score_by_series: f64,
-    /// Median of half the interval's width, as a part of the prediction.
+    /// Median of half the interval's width, as a fraction of the prediction.
     pub half_width: f64,
     /// The greatest of these.
     pub most_half_width: f64,
 }
 
 impl Score {
-    /// Of at least one prediction; `None` of none.
+    /// Scores of at least one prediction; `None` without any.
     pub fn of<'a>(cases: impl IntoIterator<Item = &'a Case>) -> Option<Self> {
         let cases: Vec<&Case> = cases.into_iter().collect();
         let mut widths: Vec<f64> = cases.iter().map(|case| case.predicted.half_width()).collect();
@@ -67,14 +69,14 @@ impl Score {
         })
     }
 
-    /// Part of predictions that held, each counting the same.
+    /// Coverage, with the same weight for each prediction.
     pub fn held_part(&self) -> f64 {
         len_to_f64(self.held) / len_to_f64(self.cases)
     }
 }
 
 impl Case {
-    /// 1 if the interval held, else 0.
+    /// 1 if the interval contained the measurement, else 0.
     fn held(&self) -> f64 {
         f64::from(u8::from(self.predicted.holds(self.measured)))
     }
@@ -84,10 +86,10 @@ impl Case {
     }
 }
 
-/// The interval of the part that held by series.
+/// The interval of the coverage by series.
 fn drawn_by_source(cases: &[&Case]) -> [f64; 2] {
     const DRAWS: usize = 2_000;
-    // Of each source the parts that held of its series.
+    // The coverages of the series of each source.
     let sources: Vec<Vec<f64>> = groups(cases, |case| &case.source)
         .values()
         .map(|source| {

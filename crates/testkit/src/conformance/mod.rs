@@ -69,7 +69,8 @@ pub async fn broken_rules(subject: &Subject) -> Result<Vec<ConformanceError>, Us
     broken_among(subject, |_| true).await
 }
 
-/// As [`broken_rules`], for the rules with these names: two targets of one kind can share the work.
+/// Like [`broken_rules`], for the rules with these names: two targets of one kind can share the
+/// work.
 pub async fn broken_among(
     subject: &Subject,
     is_among: impl Fn(&str) -> bool,
