@@ -162,8 +162,8 @@ impl Basis {
         })
     }
 
-    /// The same points with the growth of published clusters instead of their own; if the points do not state how rows
-    /// are placed, of clusters with the placement `alike`.
+    /// The same points with the growth of published clusters instead of their own; if the points do not state the
+    /// placement of rows, that of clusters with the placement `alike`.
     pub fn assuming(mut self, alike: Option<Placement>) -> Self {
         let placement = self.placement.or(alike).unwrap_or_default();
         self.placement = Some(placement);

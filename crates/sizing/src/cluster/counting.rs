@@ -16,7 +16,7 @@ pub(super) const HOURS_PER_MONTH: f64 = 730.0;
 const MOST_NODES: u32 = 10_000;
 /// Probabilities at the ends of the 90% interval of the number of nodes.
 const LIKELY: (f64, f64) = (0.05, 0.95);
-/// Of clusters that fall short, the smallest one that is this close to the best counts as the best.
+/// If no cluster is enough, the smallest one that is this close to the best counts as the best.
 const AS_GOOD: f64 = 1.01;
 
 /// Numbers of nodes that may be enough, including those that may be lost.
@@ -140,7 +140,8 @@ impl Request {
         self.needs.first().map_or(SizeAxis::Nodes, |need| need.basis.axis)
     }
 
-    /// Machines of each size: one for sizes in nodes, else those whose vCPUs are counted, and those that may be lost.
+    /// Machines of each size: one for sizes in nodes, otherwise those whose vCPUs are counted plus those that may be
+    /// lost.
     pub fn machines(&self) -> u32 {
         match (self.axis(), self.needs.first()) {
             (SizeAxis::Vcpus, Some(need)) => need.basis.machines + self.survive.value,
@@ -148,12 +149,12 @@ impl Request {
         }
     }
 
-    /// What sizes have more than the running nodes: the nodes that may be lost.
+    /// Difference between a size and its running nodes: the nodes that may be lost.
     pub(super) fn added(&self) -> u32 {
         if self.axis() == SizeAxis::Nodes { self.survive.value } else { 0 }
     }
 
-    /// Planned replicas: as given, else as measured, but enough to keep all data if nodes fail.
+    /// Planned replicas: as given, or else as measured, but enough to keep all data if nodes fail.
     pub fn copies(&self) -> Traced<u32> {
         let (replicas, survive) = (&self.replicas, self.survive.value);
         if matches!(replicas.origin, Origin::Given(_)) || replicas.value >= survive {
@@ -211,7 +212,7 @@ impl Request {
         expected.max(self.farthest() + 1 + self.added())
     }
 
-    /// The largest measured size below `expected` that did not sustain the needs; 0 without one. Where nothing but the
+    /// The largest measured size below `expected` that did not sustain the needs; 0 without one. If only the
     /// measurement decides, no interval contains it.
     fn too_small(&self, expected: u32, replicas: u32) -> u32 {
         let fell_short = self.needs.iter().flat_map(|need| {
@@ -229,8 +230,8 @@ impl Request {
         self.used(nodes, replicas).map_or(1.0, |used| used.probability())
     }
 
-    /// The smallest number with those that may be lost that is enough with this probability, proven or not. Throughput
-    /// does not fall beyond the proven numbers, so that the number is bracketed and halved.
+    /// The smallest number, including nodes that may be lost, that is enough with this probability, proven or not.
+    /// Throughput does not fall beyond the proven numbers, so the number is found by bracketing and bisection.
     pub(super) fn enough(&self, probability: f64, replicas: u32) -> Option<u32> {
         let is_enough = |nodes| self.probability_of(nodes, replicas) >= probability;
         let (mut few, mut enough) = (0, 1);
@@ -248,7 +249,7 @@ impl Request {
         Some(enough + self.added())
     }
 
-    /// The request once the next size of each need was measured, and has this.
+    /// The request after the next size of each need was measured with this result.
     fn with_next(&self, next: NextSize) -> Self {
         let mut then = self.clone();
         for need in &mut then.needs {
@@ -257,8 +258,8 @@ impl Request {
         then
     }
 
-    /// What an unproven number depends on; `None` if no number is enough even if the next size has the most that can be
-    /// expected of it.
+    /// The measurement that an unproven number depends on; `None` if no number is enough even with the best result that
+    /// can be expected of the next size.
     fn to_prove(&self, replicas: u32) -> Option<ToProve> {
         let low = self.with_next(NextSize::High).enough(0.5, replicas)?;
         let expected = self.enough(0.5, replicas);
@@ -279,7 +280,7 @@ impl Request {
         })
     }
 
-    /// Of the proven numbers, none of which is enough, the smallest one that uses nearly the least of its capacity.
+    /// If no proven number is enough, the smallest of them that uses nearly the least of its capacity.
     fn closest(&self, replicas: u32) -> u32 {
         let used = |nodes| self.used(nodes, replicas).map_or(0.0, |used| used.used().expected);
         let all: Vec<(u32, f64)> =

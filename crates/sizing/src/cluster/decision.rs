@@ -10,14 +10,15 @@ use super::counting::{HOURS_PER_MONTH, NodeCounts, NodeInterval, ToProve, price}
 use super::plan::{Origin, Request, Traced};
 use crate::scaling::{Prediction, known, replicas_leave};
 
-/// Growth per month that is tried if none is stated.
+/// Assumed growth per month for a scenario if none is stated.
 const USUAL_GROWTH: f64 = 0.05;
-/// Headroom that is tried, as a fraction of the capacity.
+/// Headroom of a scenario, as a fraction of the capacity.
 const USUAL_HEADROOM: f64 = 0.2;
-/// A higher probability that is tried.
+/// A higher probability for a scenario.
 const SURER: f64 = 0.99;
 const LESS_SURE: f64 = 0.8;
-/// Cost of a missing node, in prices of a node: it is bought in a hurry, and work is lost until then.
+/// Cost of a missing node as a multiple of a node's price: it is bought at short notice, and work is
+/// lost until then.
 pub const SHORTAGE: f64 = 3.0;
 
 /// What decides.
@@ -254,7 +255,7 @@ impl Weights<'_> {
     }
 }
 
-/// Every assumption with another value; those without effect are left out.
+/// Every assumption with another value; those without effect are omitted.
 fn assumptions(request: &Request, planned: u32) -> Vec<AssumptionWeight> {
     let mut weights = Weights { request, all: Vec::new() };
     let more = request.replicas.value.saturating_add(1);
@@ -306,7 +307,7 @@ fn of_needs(weights: &mut Weights<'_>) {
     }
 }
 
-/// The final cost of each size from that of the lowest to that of the highest demand.
+/// The final cost of each size, from the one for the lowest demand to the one for the highest.
 fn regrets(request: &Request) -> Vec<Regret> {
     let Some(price) = &request.price_per_node_hour else {
         return Vec::new();

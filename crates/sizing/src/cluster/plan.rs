@@ -170,7 +170,7 @@ pub struct Alternative {
 }
 
 impl SizePlan {
-    /// Machines of each size: more than one only where sizes count vCPUs.
+    /// Machines of each size: more than one only if sizes count vCPUs.
     pub fn machines(&self) -> u32 {
         let planned = self.decision.scenarios.iter().find(|scenario| scenario.is_planned);
         planned.map_or(1, |scenario| scenario.machines)
@@ -185,7 +185,8 @@ impl SizePlan {
         }
     }
 
-    /// Whether the planned number is only the least that may be enough, because none is expected to be.
+    /// Whether the planned number is only the smallest that may be enough, because none is expected to
+    /// be.
     pub fn is_least(&self) -> bool {
         self.nodes.to_prove.is_some_and(|of| of.expected.is_none())
     }
@@ -259,7 +260,8 @@ impl Estimate {
         Self { expected: of.expected, interval }
     }
 
-    /// The free part of the capacity, from the used one; below 0 where the needs are not sustained.
+    /// The free fraction of the capacity, from the used one; below 0 if the needs are not
+    /// sustained.
     pub(super) fn headroom(used: Prediction, is_proven: bool) -> Self {
         let Prediction { expected, low, high } = used;
         let free = Prediction { expected: 1.0 - expected, low: 1.0 - high, high: 1.0 - low };
@@ -351,7 +353,7 @@ impl Origin {
         }
     }
 
-    /// Whether the plan's reader has to take it on trust.
+    /// Whether the reader cannot verify it.
     pub const fn is_assumption(&self) -> bool {
         matches!(self, Self::Published(_) | Self::Assumed(_))
     }

@@ -38,7 +38,7 @@ impl ScalingModel {
         }
     }
 
-    /// What it says about the cluster, one sentence.
+    /// Its meaning for the cluster, in one sentence.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Linear => "Every node adds the same, and the first one too.",
@@ -146,18 +146,19 @@ impl Curve {
     }
 }
 
-/// Shapes of a model with one shape parameter. Efficiencies are then less than a hundredth apart,
-/// a third of the least error of a measurement; a finer grid changes no result.
+/// Shapes of a model with one shape parameter. Adjacent efficiencies then differ by less than a
+/// hundredth, a third of the smallest error of a measurement; a finer grid does not change results.
 const STEPS: u32 = 128;
 /// Crosstalks per contention for each efficiency of the model with two shape parameters.
 const RATIOS: u32 = 24;
-/// Range of κ/σ, evenly spread over its logarithm. At the lower end crosstalk equals contention at
-/// 1,000 nodes, beyond any cluster that is sized here; at the upper end from the first node on.
+/// Range of κ/σ, evenly spread over its logarithm. At the lower end, crosstalk equals contention at
+/// 1,000 nodes, beyond any cluster that is sized here; at the upper end, from the first node on.
 /// Published fits lie between (κ/σ of 0.004 to 1 in the oracles of the tests).
 const RATIO_RANGE: (f64, f64) = (1e-3, 1.0);
 
-/// Shapes of a model over measured sizes from `smallest` to `largest`; each is as likely as the next.
-/// From a single size nothing is learnt about shape, so there is only the straight line.
+/// Shapes of a model over measured sizes from `smallest` to `largest`; all have equal prior
+/// probability. A single size contains no information about the shape, so there is only the straight
+/// line.
 pub(super) fn shapes(model: ScalingModel, smallest: f64, largest: f64) -> Vec<Curve> {
     if model == ScalingModel::Linear {
         return vec![Curve::Linear { per_node: 1.0 }];
@@ -193,7 +194,7 @@ fn efficiencies(from: f64) -> impl Iterator<Item = f64> {
     middles(STEPS).map(move |part| from + (1.0 - from) * part)
 }
 
-/// The middles of `steps` equal parts of 0 to 1.
+/// The midpoints of `steps` equal parts of the range 0 to 1.
 fn middles(steps: u32) -> impl Iterator<Item = f64> {
     (0..steps).map(move |step| (f64::from(step) + 0.5) / f64::from(steps))
 }
@@ -225,7 +226,8 @@ impl Span {
         }
     }
 
-    /// Contention σ, with κ = ratio·σ, that leaves this efficiency; `None` where σ would leave 0 to 1.
+    /// Contention σ, with κ = ratio·σ, that results in this efficiency; `None` if σ would be outside 0
+    /// to 1.
     fn contended(self, efficiency: f64, ratio: f64) -> Option<Curve> {
         let loss = |size: f64| (1.0 + ratio * size) * (size - 1.0);
         let contention =

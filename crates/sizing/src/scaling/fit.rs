@@ -15,16 +15,16 @@ use super::curve::shapes;
 use super::curve::{Curve, ScalingModel};
 use super::sweep::Point;
 
-/// Most steps of a fit; each oracle of the tests needs less than a tenth of them.
+/// Maximum number of steps of a fit; each oracle of the tests needs less than a tenth of it.
 const MOST_STEPS: u32 = 500;
-/// A step that changes no parameter by more than this part of it is the last.
+/// A step that changes every parameter by at most this fraction is the last one.
 const CLOSE: f64 = 1e-13;
-/// Damping of the first step (Marquardt 1963), and beyond which no step helps any more.
+/// Damping of the first step (Marquardt 1963), and the damping beyond which no step helps.
 const FIRST_DAMPING: f64 = 1e-3;
 const MOST_DAMPING: f64 = 1e12;
 
-/// Fewest points for which a criterion of information is computed: with fewer, its correction for
-/// few points outweighs what they say.
+/// Minimum number of points for an information criterion: with fewer, its small-sample correction
+/// dominates.
 const FEWEST_FOR_CRITERION: usize = 5;
 
 /// Which differences are squared.
@@ -66,9 +66,9 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// Akaike's criterion, corrected for few points (Hurvich and Tsai 1989), of squares with
-    /// normal errors; the error's size counts as a parameter. Below five points it says nothing
-    /// and is absent.
+    /// Akaike's criterion, corrected for few points (Hurvich and Tsai 1989), of squares with normal
+    /// errors; the error's size counts as a parameter. Absent with fewer than five points, for
+    /// which it is meaningless.
     pub fn aicc(&self) -> Option<f64> {
         let points = self.parameters.len() + self.freedom;
         let free = self.parameters.len() + 1;
@@ -81,7 +81,7 @@ impl Fit {
     }
 }
 
-/// Fits a model to points; `None` where there are fewer sizes than parameters.
+/// Fits a model to points; `None` if there are fewer sizes than parameters.
 pub fn fit(model: ScalingModel, points: &[Point], weighting: Weighting) -> Option<Fit> {
     let mut sizes: Vec<f64> = points.iter().map(|point| point.size).collect();
     sizes.sort_by(f64::total_cmp);
@@ -137,8 +137,8 @@ impl Problem<'_> {
         equations
     }
 
-    /// The best of the model's shapes, each at its best scale: near enough to the least sum that
-    /// the descent from there does not end in another valley.
+    /// The best of the model's shapes, each at its best scale: close enough to the minimum that the
+    /// descent from there does not end in a different local minimum.
     fn start(&self, smallest: f64, largest: f64) -> Option<Vec<f64>> {
         let scaled = |shape: &Curve| {
             let (mut with_points, mut with_itself) = (0.0, 0.0);
@@ -180,7 +180,7 @@ impl Problem<'_> {
         now
     }
 
-    /// One damped step of the parameters that are not held by a bound.
+    /// One damped step of the parameters that are not fixed at a bound.
     fn step(&self, now: &[f64], damping: f64) -> Option<Vec<f64>> {
         let equations = self.equations(now);
         let free = self.free(now, equations.pull());
@@ -192,7 +192,7 @@ impl Problem<'_> {
         Some(next)
     }
 
-    /// Parameters that the pull (the descent's direction) does not press against a bound.
+    /// Parameters that the direction of descent does not push against a bound.
     fn free(&self, now: &[f64], pull: &[f64; MOST]) -> Vec<usize> {
         let held = |i: usize| {
             let (low, high) = bounds(self.model, i);
@@ -230,7 +230,7 @@ fn names(model: ScalingModel) -> &'static [&'static str] {
     }
 }
 
-/// Bounds of a parameter, by its place: no model may promise more than a straight line does.
+/// Bounds of a parameter, by position: no model may predict more than a straight line.
 fn bounds(model: ScalingModel, parameter: usize) -> (f64, f64) {
     match (model, parameter) {
         (ScalingModel::Amdahl | ScalingModel::Usl | ScalingModel::Power, 1) => (0.0, 1.0),
@@ -249,7 +249,7 @@ fn curve(model: ScalingModel, parameters: &[f64]) -> Curve {
     }
 }
 
-/// The parameters of a shape that is made `scale` times as high.
+/// The parameters of a shape multiplied by `scale`.
 fn parameters(shape: &Curve, scale: f64) -> Vec<f64> {
     match *shape {
         Curve::Linear { per_node } => vec![scale * per_node],
@@ -260,7 +260,7 @@ fn parameters(shape: &Curve, scale: f64) -> Vec<f64> {
     }
 }
 
-/// Change of the throughput at `n` with each parameter.
+/// Derivative of the throughput at `n` with respect to each parameter.
 fn derivatives(model: ScalingModel, parameters: &[f64], n: f64) -> [f64; MOST] {
     match (model, parameters) {
         (ScalingModel::Linear, _) => [n, 0.0, 0.0],
@@ -279,7 +279,7 @@ fn derivatives(model: ScalingModel, parameters: &[f64], n: f64) -> [f64; MOST] {
     }
 }
 
-/// Most parameters of a model.
+/// Maximum number of parameters of a model.
 pub(super) const MOST: usize = 3;
 
 /// `JᵀJ` and `Jᵀr` of the residuals `r` and their slopes `J` by each parameter.
@@ -300,13 +300,13 @@ impl NormalEquations {
         }
     }
 
-    /// Direction of descent by each parameter, as far as the points pull it.
+    /// Direction of descent for each parameter.
     pub(super) fn pull(&self) -> &[f64; MOST] {
         &self.pull
     }
 
-    /// Change of each of the `free` parameters that solves the equations, whose diagonal is made
-    /// `1 + damping` times as large (Marquardt 1963); `None` where the points do not tell them apart.
+    /// Change of each of the `free` parameters that solves the equations, with the diagonal
+    /// multiplied by `1 + damping` (Marquardt 1963); `None` if the points do not identify them.
     pub(super) fn step(&self, free: &[usize], damping: f64) -> Option<Vec<f64>> {
         let pull: Vec<f64> = free.iter().map(|&i| self.pull[i]).collect();
         Some(Factors::of(&self.matrix, free, 1.0 + damping)?.solve(&pull))
@@ -361,8 +361,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// A sum of squares may be above the least by so much: the square of the normal quantile of 0.95,
-/// which bounds an interval that holds nine of ten truths (Wilks 1938).
+/// Allowed excess of a sum of squares over the minimum: the square of the 0.95 quantile of the
+/// normal distribution, which gives a 90% interval (Wilks 1938).
 const MARGIN: f64 = 2.706;
 
 /// Values that a parameter may have.
@@ -388,7 +388,7 @@ pub struct Identifiability {
 }
 
 impl Average {
-    /// What the sweep tells of contention, crosstalk and the peak; absent for a single size.
+    /// Contention, crosstalk, and the peak as identified by the sweep; absent for a single size.
     pub fn identifiability(&self) -> Option<Identifiability> {
         let posterior = |model| {
             let mut members = self.members().iter();
@@ -421,7 +421,7 @@ impl Average {
     }
 }
 
-/// Least and greatest value over the curves that come near enough.
+/// Minimum and maximum over the curves whose sum of squares is within that excess.
 fn hull(usl: &ModelPosterior, value: impl Fn(&Curve, f64, f64) -> f64) -> Option<(f64, f64)> {
     usl.within(MARGIN)
         .filter_map(|shape| match shape.shape {
@@ -470,7 +470,7 @@ fn sentences(contention: Range, crosstalk: Range, peak: Range, largest: f64) -> 
     sentences
 }
 
-/// Two significant digits, however small.
+/// Rounded to two significant digits, however small.
 fn small(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();

@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Level of every interval: nine of ten new measurements fall into it.
+/// Level of every interval: it contains nine of ten new measurements.
 pub const LEVEL: f64 = 0.9;
-/// How many standard deviations that is to each side: the normal quantile of 0.95.
+/// Half-width of the interval in standard deviations: the 0.95 quantile of the normal distribution.
 pub(crate) const DEVIATIONS: f64 = 1.644_853_626_951_472_2;
 
 /// A predicted throughput, per second.
@@ -46,7 +46,7 @@ impl Forecast {
         Self::new(log_middle, side, side)
     }
 
-    /// Its middle and its interval.
+    /// Its median and its interval.
     pub fn prediction(&self) -> Prediction {
         Prediction {
             expected: self.log_middle.exp(),
@@ -62,8 +62,8 @@ impl Forecast {
         Normal::standard().cdf(-away * DEVIATIONS / side)
     }
 
-    /// The same of a throughput that is `factor` times as high. Both uncertainties are independent, so their widths
-    /// add up in squares, in the logarithm.
+    /// The same for a throughput multiplied by `factor`. Both uncertainties are independent, so their squared
+    /// widths are added, in the logarithm.
     pub fn scaled(&self, factor: Prediction) -> Self {
         Self {
             log_middle: self.log_middle + factor.expected.ln(),
@@ -72,10 +72,11 @@ impl Forecast {
         }
     }
 
-    /// The part of the capacity that several needs use together, each given per second beside the
-    /// forecast of what the cluster can do of it alone: parts add up where all needs compete for
-    /// the same machines, and their errors are taken as independent (first order in the
-    /// logarithm). Less capacity is more use, so the sides change places. `None` without a need.
+    /// The fraction of the capacity that several needs use together. Each need is given per second,
+    /// with the forecast of the cluster's throughput for this need alone. Fractions add up if all
+    /// needs compete for the same machines, and their errors are assumed to be independent (first
+    /// order in the logarithm). Less capacity means more use, so the sides are swapped. `None`
+    /// without a need.
     pub fn used(needs: &[(f64, Self)]) -> Option<Self> {
         let part = |(per_s, alone): &(f64, Self)| per_s / alone.log_middle.exp();
         let total: f64 = needs.iter().map(part).sum();
@@ -92,7 +93,7 @@ impl Forecast {
 }
 
 impl Prediction {
-    /// Half the width of the interval, as a part of the expected throughput.
+    /// Half the width of the interval, as a fraction of the expected throughput.
     pub fn half_width(&self) -> f64 {
         (self.high - self.low) / 2.0 / self.expected
     }
@@ -102,26 +103,26 @@ impl Prediction {
         (self.low..=self.high).contains(&per_s)
     }
 
-    /// Interval score of the logarithm (Gneiting and Raftery 2007): the width, and 2/(1 − level)
-    /// times what the measurement is outside by. Less is better.
+    /// Interval score of the logarithm (Gneiting and Raftery 2007): the width, plus 2/(1 − level)
+    /// times the distance of the measurement from the interval. Less is better.
     pub fn score(&self, per_s: f64) -> f64 {
         let outside = (self.low / per_s).max(per_s / self.high).ln().max(0.0);
         (self.high / self.low).ln() + 2.0 / (1.0 - LEVEL) * outside
     }
 }
 
-/// Nine of ten repeated runs of a size that is known fall within this of it, in the logarithm.
+/// Nine of ten repeated runs of a known size differ from it by less than this, in the logarithm.
 pub(super) const LEAST_SIDE: f64 = 0.06;
 
-/// Growth up to which a bend may still come as for every other cluster.
+/// Growth up to which the curve may still bend, like that of any other cluster.
 const BENDING: f64 = 0.76;
-/// Growth from which it was near-linear so far: what was exactly linear is predicted to go on
-/// with 0.87 to 0.92, what grew with an exponent of 0.9 with 0.80 to 0.83.
+/// Growth from which on it counts as near-linear: exactly linear growth is predicted to continue
+/// with 0.87 to 0.92, and growth with an exponent of 0.9 with 0.80 to 0.83.
 pub(super) const NEAR_LINEAR: f64 = 0.80;
-/// Sides of near-linear growth: there is less room above it.
+/// Sides for near-linear growth, which leaves less range above it.
 const LINEAR: Sides = Sides { below: 0.30, above: 0.24 };
-/// Sides where nothing grows any more, and what they are longer by half way between that and linear growth, where a
-/// bend is as likely to come as to turn out to have been noise. A bend goes further than what comes back of it.
+/// Sides for constant throughput, and their increase halfway between that and linear growth, where a bend is as
+/// likely to continue as to be noise. A bend that continues changes the result by more than one that disappears.
 const FLAT: Sides = Sides { below: 0.10, above: 0.35 };
 const BEND: Sides = Sides { below: 0.50, above: 0.15 };
 
@@ -133,9 +134,9 @@ pub(super) struct Sides {
 }
 
 impl Sides {
-    /// Where throughput is predicted to grow with this power of the size, 1 being linear: growth between none and
-    /// full may still bend, so both sides are widest half way. A fall by a power below 0 seldom lasts, so the upper
-    /// side reaches as far as if there were none.
+    /// The sides for throughput predicted to grow with this power of the size (1 is linear): intermediate growth
+    /// may still bend, so both sides are widest halfway. A fall, with a power below 0, seldom lasts, so the upper
+    /// side is as wide as without it.
     pub(super) fn of(power: f64) -> Self {
         let growth = power.clamp(0.0, 1.0);
         let bent = growth.min(BENDING);
@@ -149,16 +150,16 @@ impl Sides {
         Self { below: side(|of| of.below), above: side(|of| of.above) + fall }
     }
 
-    /// At `steps` (logarithm of the size over the nearest measured one) from what is measured,
-    /// where a new measurement falls within `side` of the truth.
+    /// At a distance of `steps` (logarithm of the size over the nearest measured one) from the
+    /// measurements, if a new measurement lies within `side` of the truth.
     pub(super) fn at(self, log_middle: f64, steps: f64, side: f64) -> Forecast {
         let reach = |of: f64| side.hypot(of * steps);
         Forecast::new(log_middle, reach(self.below), reach(self.above))
     }
 }
 
-/// Nine of ten factors by which a first replica changes throughput lie between these: from one that costs a little more
-/// than the first copy to one that costs hardly anything.
+/// Nine of ten factors by which a first replica changes throughput are between these: from a replica that costs
+/// slightly more than the first copy to one that costs hardly anything.
 const FIRST_REPLICA: [f64; 2] = [0.45, 0.95];
 
 /// Cost of writing a replica, as a fraction of that of the first copy, from 0, with its 90% interval.
@@ -175,7 +176,7 @@ pub struct Copies {
     pub per_s: f64,
 }
 
-/// The cost that is assumed: every copy of a row is written, and a query is answered by any one copy.
+/// The assumed cost: every copy of a row is written, and a query reads only one copy.
 pub fn assumed_replica_cost(rows: bool) -> ReplicaCost {
     // The smallest factor is that of the highest cost.
     let [high, low] = FIRST_REPLICA.map(|factor| 1.0 / factor - 1.0);
@@ -188,7 +189,7 @@ pub(crate) const fn known(value: f64) -> Prediction {
 }
 
 /// The cost from clusters of the same size that were measured with different numbers of copies; each throughput has the
-/// relative standard deviation `error`. Absent where there is no such pair.
+/// relative standard deviation `error`. Absent without such a pair.
 pub fn measured_replica_cost(points: &[Copies], error: f64) -> Option<ReplicaCost> {
     let (mut weights, mut total) = (0.0, 0.0);
     for (i, a) in points.iter().enumerate() {
@@ -212,7 +213,7 @@ pub fn measured_replica_cost(points: &[Copies], error: f64) -> Option<ReplicaCos
     })
 }
 
-/// What a throughput is multiplied by on going from `from` replicas to `to`.
+/// The factor for a throughput when replicas change from `from` to `to`.
 pub fn replicas_leave(cost: ReplicaCost, from: f64, to: f64) -> Prediction {
     let [expected, one, other] =
         [cost.expected, cost.low, cost.high].map(|cost| replica_factor(cost, from, to));

@@ -7,14 +7,15 @@ use highwater_model::numbers::len_to_f64;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Relative standard deviation below which no measurement of a cluster is believed. Runs of one
-/// unchanged cluster on one day differ by some percent; machines, days and data sizes add what
-/// replicates within one session cannot show. Therefore replicates do not go below it either.
+/// Minimum relative standard deviation of a cluster's measurement. Runs of an unchanged cluster on
+/// one day differ by some percent; machines, days, and data sizes add variation that replicates
+/// within one session cannot show. So this minimum also applies to replicates.
 pub const LEAST_ERROR: f64 = 0.03;
-/// Most sizes of a sweep; bounds the work of leaving each one out.
+/// Maximum number of sizes of a sweep; bounds the cost of leaving each one out.
 pub const MOST_SIZES: usize = 256;
 
-/// What the cube of the logarithm of the largest size over a smaller one adds to its error.
+/// Coefficient of the cube of the logarithm of the largest size over a smaller one, which is added
+/// to the error.
 const DISCOUNT: f64 = 0.15;
 
 /// One measured point.
@@ -108,7 +109,7 @@ impl Sweep {
         Ok(Self { sizes, error, source })
     }
 
-    /// What was measured, the smallest size first.
+    /// The measured sizes, ascending.
     pub fn sizes(&self) -> &[Size] {
         &self.sizes
     }
@@ -118,7 +119,7 @@ impl Sweep {
         self.error
     }
 
-    /// Where [`Self::error`] comes from.
+    /// The source of [`Self::error`].
     pub fn error_source(&self) -> ErrorSource {
         self.source
     }
@@ -133,8 +134,8 @@ impl Sweep {
         self.sizes.last().map_or(1.0, |last| last.size)
     }
 
-    /// The measured sizes around another one up to the largest, with the part that each has in a line through both in
-    /// the logarithms; one alone if it was measured, or is smaller than all.
+    /// The measured sizes around another one up to the largest, with the weight of each in a line through both in the
+    /// logarithms; a single one if the size was measured, or is smaller than all.
     pub(super) fn around(&self, size: f64) -> Vec<(f64, Size)> {
         let after = self.sizes.partition_point(|of| of.size < size);
         let (before, next) = (self.sizes[..after].last(), self.sizes.get(after));
@@ -148,7 +149,7 @@ impl Sweep {
         }
     }
 
-    /// The same sizes and a larger one, measured once.
+    /// The same sizes plus a larger one, measured once.
     pub(super) fn with(&self, size: f64, per_s: f64) -> Self {
         let mut larger = self.clone();
         let error = larger.error.max(LEAST_ERROR);
@@ -161,8 +162,8 @@ impl Sweep {
         Self { sizes: self.sizes[..sizes.clamp(1, self.sizes.len())].to_vec(), ..*self }
     }
 
-    /// The same points, where a size counts less the further it lies below the largest one: half of
-    /// it adds 5% to its error, a quarter 40%. A bend shows at the largest sizes.
+    /// The same points, with less weight for sizes further below the largest one: at half the size,
+    /// 5% is added to the error, at a quarter 40%. A bend is visible at the largest sizes.
     pub(super) fn discounted(&self) -> Self {
         let largest = self.largest();
         self.with_errors(|size| {
@@ -171,7 +172,7 @@ impl Sweep {
         })
     }
 
-    /// The same points with errors `factor` times as large.
+    /// The same points with errors multiplied by `factor`.
     pub(super) fn widened(&self, factor: f64) -> Self {
         Self { error: self.error * factor, ..self.with_errors(|size| size.error * factor) }
     }

@@ -498,7 +498,7 @@ impl BatchCostModel {
 }
 
 /// Positions at which a new regime begins, the prediction of the preceding model, and its error in standard deviations.
-/// Each regime has a model of its own points.
+/// Each regime has a model fitted to its own points.
 fn breaks(times: &[(f64, f64)]) -> Vec<(usize, f64, f64)> {
     let mut found = Vec::new();
     let mut begin = 0;
