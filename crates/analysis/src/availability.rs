@@ -323,7 +323,7 @@ fn sum<'a>(series: impl Iterator<Item = &'a Vec<u64>>) -> Vec<f64> {
 /// Offered and finished ops, and the criteria of a recovery.
 struct Curve<'a> {
     counts: &'a Counts,
-    /// Ops offered but not finished at the begin of each window; the first is 0.
+    /// Ops offered but not finished at the start of each window; the first is 0.
     waiting: Vec<f64>,
     /// The window in which the gap ended.
     first: usize,

@@ -23,7 +23,7 @@ const RULES: [(&str, Rule); 4] = [
     (names::STANDBY, changed_places),
 ];
 
-/// In the order of the rules. A change that several nodes report alike is reported once.
+/// In the order of the rules. A change that several nodes report identically is reported once.
 pub fn cluster_changes(telemetry: &TargetTelemetry) -> Vec<Incident> {
     let mut messages: Vec<String> = Vec::new();
     for (name, rule) in RULES {

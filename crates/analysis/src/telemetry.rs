@@ -15,7 +15,7 @@ const NETWORK_FULL: (f64, f64) = (0.9, 1.0);
 /// A time range of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeRange {
-    /// Its begin, nanoseconds from the start of the run.
+    /// Its start, nanoseconds from the start of the run.
     pub from_ns: u64,
     /// Its end, exclusive.
     pub to_ns: u64,
@@ -67,7 +67,7 @@ pub fn total(
         .reduce(|sum, value| sum + value)
 }
 
-/// From the begin of the first measured phase to the end of the last.
+/// From the start of the first measured phase to the end of the last.
 pub fn measured(record: &RunRecord) -> Option<TimeRange> {
     let mut measured = record.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
     let first = measured.next()?;

@@ -25,7 +25,7 @@ impl Whole {
         }
     }
 
-    /// The record; `first` is the begin of the first run.
+    /// The record; `first` is the start of the first run.
     pub(crate) fn record(
         self,
         last: RunRecord,

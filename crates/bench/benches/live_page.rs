@@ -249,7 +249,7 @@ impl Observer for Page {
         if self.follows || !matches!(event, Event::Begun { .. }) {
             self.live.event(event);
         }
-        // The begin of a load clears the page.
+        // The start of a load clears the page.
         if matches!(event, Event::Load(_)) {
             for second in 1..=EARLIER_S {
                 self.live.event(&Event::Second(earlier(second)));

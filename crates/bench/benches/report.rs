@@ -24,7 +24,7 @@ const OPS: u64 = 10;
 /// Ops of each kind per second: enough for a p99 of every second.
 const OPS_PER_S: u64 = 120;
 const ROUNDS: usize = 7;
-/// Begin of the record, seconds since 1970.
+/// Start of the record, seconds since 1970.
 const START_S: u64 = 1_763_600_000;
 /// Size of the window: width and height, pixels.
 const WINDOW: (u32, u32) = (1_280, 900);

@@ -281,7 +281,7 @@ struct Started {
     child: Child,
     /// A file without a name, which disappears when both processes have ended.
     output: File,
-    /// Exit status, once it is over.
+    /// Exit status, once it has ended.
     ended: Option<ExitStatus>,
 }
 

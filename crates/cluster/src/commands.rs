@@ -51,7 +51,7 @@ impl Commands {
     }
 
     /// Starts the cluster, or changes its size, and waits until it is ready. If starting fails, the cluster is ended;
-    /// if resizing a running one fails, it is left as it is.
+    /// if resizing a running one fails, it stays unchanged.
     pub(super) fn resize(&mut self, site: &mut Site, nodes: u32) -> Result<(), UserError> {
         let before = site.file.state.up.clone();
         let was_kept = before.as_ref().is_some_and(|up| up.kept);

@@ -135,7 +135,7 @@ pub(super) fn remove(group: &[PathBuf]) -> bool {
     })
 }
 
-/// A file of the group's controller by its name in version 2 or 1, whichever exists.
+/// A file of the group's controller, by its name in version 2 or 1, depending on which exists.
 fn of_controller(group: &[PathBuf], two: &str, one: &str) -> Result<PathBuf, UserError> {
     let mut files = group.iter().flat_map(|path| [path.join(two), path.join(one)]);
     files.find(|file| file.exists()).ok_or_else(|| {

@@ -43,8 +43,8 @@ enum Kind {
 }
 
 impl Cluster {
-    /// A cluster whose state is kept in a directory, which must be the same each time. First ends what a killed
-    /// Highwater left of it.
+    /// A cluster whose state is kept in a directory, which must be the same each time. First ends the remains
+    /// of a Highwater process that was killed.
     ///
     /// # Errors
     /// Another Highwater uses it; it is already up, and `options` do not take it over; its remains cannot be ended.
@@ -260,7 +260,8 @@ impl Cluster {
         restored.map(|_| true)
     }
 
-    /// Ends the cluster, whichever process started it from this file; removes the data if the options say so.
+    /// Ends the cluster, whichever process started it from this file; removes the data if the options request
+    /// it.
     ///
     /// # Errors
     /// Something cannot be ended; the rest is still ended.

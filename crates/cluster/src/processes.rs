@@ -455,7 +455,7 @@ mod tests {
         while family.members().len() < 3 {
             thread::yield_now();
         }
-        // The leader is gone; its remaining processes are still found.
+        // The leader has ended; its remaining processes are still found.
         leader.signal(Signal::KILL);
         child.wait().unwrap();
         assert_eq!(family.members().len(), 2);

@@ -321,7 +321,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(5);
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct State {
     version: u32,
-    /// The boot id of the machine: processes and groups of an earlier boot are gone.
+    /// The boot id of the machine: processes and groups of an earlier boot no longer exist.
     boot: String,
     /// By number.
     pub(super) nodes: BTreeMap<u32, NodeState>,

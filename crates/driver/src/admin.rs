@@ -69,7 +69,7 @@ impl KeySums {
 /// The copies of one shard, if the target keeps several and can count each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ShardCopies {
-    /// Names table, partition and shard for people.
+    /// Names table, partition, and shard, for display.
     pub shard: String,
     /// Rows of each copy in use.
     pub rows: Vec<u64>,
@@ -129,7 +129,8 @@ pub trait TableAdmin {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
     /// The entries of the registered tables that exist, by name; those in `drop` are dropped and forgotten first. When
-    /// no table is left, the registry goes, too. Called with names that it returned before, while their leases are held.
+    /// no table is left, the registry is dropped, too. Called with names that it returned before, while their leases
+    /// are held.
     fn listed_tables<'a>(&'a mut self, _drop: &'a [String]) -> Response<'a, Vec<RegistryEntry>> {
         let error = UserError::usage("this target keeps no registry of tables in one place")
             .with_hint("name one server by its URL; a simulated target stores no tables");

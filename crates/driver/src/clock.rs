@@ -1,7 +1,7 @@
 //! The run's time: the only module of the program that reads a clock.
 //!
 //! Two timelines share one contract and one heap of deadlines, so the same worker runs on either. The real one waits;
-//! simulated time stands still while any task can run, then jumps to the next deadline.
+//! simulated time does not advance while any task can run, then jumps to the next deadline.
 //!
 //! Real time has the monotonic clock, and one operating-system timer per executor thread. An executor's own timers have
 //! millisecond steps; a timerfd wakes it within tens of microseconds. The timer is set to the earliest deadline of the

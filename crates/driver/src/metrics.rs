@@ -337,7 +337,8 @@ struct Sample<'a> {
     counter: bool,
 }
 
-/// The samples of the selected metrics; `None` if there are too many, because a part of them would be taken for all.
+/// The samples of the selected metrics; `None` if there are too many, because a part of them could be mistaken for
+/// all.
 fn samples(text: &str, is_needed: impl Fn(&str) -> bool) -> Option<Vec<Sample<'_>>> {
     let mut samples = Vec::new();
     let mut counter = ("", false);

@@ -52,7 +52,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// The bytes of a regular file.
 ///
 /// # Errors
-/// As of [`open`], and if it has more than `most` bytes, of which no more are read.
+/// Like [`open`], and if it has more than `most` bytes, in which case reading stops there.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let length = file.metadata()?.len();
@@ -71,7 +71,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// The text of a regular file.
 ///
 /// # Errors
-/// As of [`read`], and if it is not UTF-8.
+/// Like [`read`], and if it is not UTF-8.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(read(path, most)?).map_err(|_| {
         let message = "stream did not contain valid UTF-8";

@@ -83,7 +83,8 @@ pub fn unanswered(place: &str) -> UserError {
 /// Maximum number of backends kept; beyond that, the lowest ids are dropped.
 const BACKENDS_MAX: usize = 65_536;
 
-/// Ids of one server's backends, as the server lists them, from the end of Highwater's connection until they are gone.
+/// Ids of one server's backends, as the server lists them, from the end of Highwater's connection until they no longer
+/// exist.
 #[derive(Debug, Default)]
 pub struct LingeringBackends(Mutex<BTreeSet<i64>>);
 

@@ -140,7 +140,7 @@ impl<'a> Trials<'a> {
         }))
     }
 
-    /// Where the next trial belongs.
+    /// The context of the next trial.
     pub(crate) fn place(&self, name: &str) -> TrialPlace {
         TrialPlace {
             experiment: self.directory.clone(),
@@ -334,7 +334,7 @@ pub struct Requested<T> {
     pub tables_kept: bool,
 }
 
-/// Where a trial belongs, and what its preparation uses.
+/// The context of a trial, and the inputs of its preparation.
 pub struct TrialPlace {
     /// The experiment's directory; a trial's own is below it.
     pub experiment: RunDirectory,

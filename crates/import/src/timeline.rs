@@ -395,7 +395,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// As `--unit` takes it.
+    /// In the form of `--unit`.
     pub fn parse(text: &str) -> Option<Self> {
         Some(match text {
             "ns" => Self::Nanoseconds,

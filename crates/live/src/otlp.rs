@@ -81,7 +81,7 @@ impl Pusher {
         })
     }
 
-    /// Pushes until the command is over, and then the final state.
+    /// Pushes until the command has ended, and then the final state.
     pub(crate) async fn push_on(mut self, shared: Arc<Shared>, mut over: watch::Receiver<bool>) {
         let mut due = interval(PUSH);
         due.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -176,9 +176,9 @@ impl Pusher {
     }
 }
 
-/// Returns when the command is over.
+/// Returns when the command has ended.
 async fn end(over: &mut watch::Receiver<bool>) {
-    // An error means that the sender is gone, so the command is over as well.
+    // An error means that the sender was dropped, so the command has ended as well.
     let _ = over.wait_for(|is_over| *is_over).await;
 }
 

@@ -194,7 +194,7 @@ async fn live(
                 let event = Sent::default().event("parts").data(text);
                 Some((Ok(event), Some(parts)))
             }
-            // The command is over.
+            // The command has ended.
             Err(_) => Some((Ok(Sent::default().event("over").data("over")), None)),
         }
     });

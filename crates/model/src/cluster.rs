@@ -309,7 +309,7 @@ pub enum Condition {
 }
 
 impl ReadyFile {
-    /// The condition that is set; reading ensures that there is one.
+    /// The condition that is set; parsing ensures that there is one.
     pub fn condition(&self) -> Condition {
         let answer = self.answer.clone();
         let sql = self.sql.clone().map(|sql| Condition::Sql { sql, answer });
@@ -423,7 +423,7 @@ impl TryFrom<String> for Span {
     }
 }
 
-/// Message and hint: what reads a file keeps one text.
+/// Message and hint as one text, because the parser of a file keeps only one.
 fn with_hint(error: UserError) -> String {
     format!("{}; {}", error.message, error.hint.unwrap_or_default())
 }

@@ -57,7 +57,7 @@ pub fn duration(nanos: u64) -> String {
 pub fn span(nanos: u64) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs")];
     for (unit, name) in units {
-        // What was measured has more digits than anybody reads.
+        // A measured value has more digits than a reader needs.
         let is_short = (unit..10_000 * unit).contains(&nanos) && nanos < 120_000_000_000;
         if is_short && nanos.is_multiple_of(unit / 1_000) {
             let (units, rest) = (nanos / unit, nanos % unit * 1_000 / unit);

@@ -19,7 +19,7 @@ pub struct Judgments {
 }
 
 impl Judgments {
-    /// Whether a process is still at work on the run.
+    /// Whether a process is still working on the run.
     pub fn is_running(&self) -> bool {
         self.measurement.reasons.first().is_some_and(|of| of.code == ReasonCode::Running)
     }
@@ -158,7 +158,7 @@ macro_rules! reason_codes {
             pub const ALL: &'static [(Self, &'static str, &'static str, &'static str)] =
                 &[$((Self::$variant, $name, $judgment, $about),)*];
 
-            /// The code as records spell it.
+            /// The code as spelled in records.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }

@@ -341,8 +341,8 @@ impl KeyRange {
         format!("({})", first.replace(":last", &last))
     }
 
-    /// Splits the range in two at a multiple of `of` keys, if it has more keys than that; an open range is taken to end
-    /// before `last`.
+    /// Splits the range in two at a multiple of `of` keys, if it has more keys than that; an open range is assumed to
+    /// end before `last`.
     pub fn halves(self, of: u64, last: u64) -> Option<[Self; 2]> {
         let end = if self.is_open() { last } else { self.end };
         let keys = end.checked_sub(self.first)?;

@@ -201,7 +201,7 @@ impl Outcome {
         is_certain && self.error.is_some() && self.rows_applied > 0
     }
 
-    /// Whether the target acknowledged the op, as a whole or in part.
+    /// Whether the target acknowledged the op, completely or in part.
     pub fn is_acknowledged(&self) -> bool {
         self.is_success() || self.is_partial()
     }

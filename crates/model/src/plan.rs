@@ -366,7 +366,7 @@ impl Share {
         total / self.of + if self.index <= rest { 1 } else { 0 }
     }
 
-    /// The smallest total, up to `most`, of which this share has the item with this number, from 0; absent if that
+    /// The smallest total, up to `most`, such that this share has an item with this number, from 0; absent if it
     /// exceeds `most`.
     pub fn whole_of(&self, number: u32, most: u32) -> Option<u32> {
         let whole = number.checked_mul(self.of)?.checked_add(self.index)?;
@@ -381,8 +381,8 @@ impl Plan {
         digest(&whole)
     }
 
-    /// [`Plan::hash`] without the seed and values that depend on it: plans that differ in nothing else run other rows
-    /// of the same kind.
+    /// [`Plan::hash`] without the seed and values that depend on it: plans that differ only in these run different
+    /// rows of the same kind.
     pub fn unseeded_hash(&self) -> String {
         let mut unseeded = self.clone();
         unseeded.seed = Seed(0);

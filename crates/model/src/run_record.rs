@@ -152,12 +152,12 @@ impl MemoryRecord {
 }
 
 impl TargetRecord {
-    /// What is in force for the workload's tables under this name: their own setting, else the server's.
+    /// The effective value of a setting for the workload's tables: their own, or else the server's.
     pub fn setting(&self, name: &str) -> Option<&str> {
         self.of_tables(name).or_else(|| self.settings.get(name).map(String::as_str))
     }
 
-    /// What the workload's tables set for themselves under this name: as the target has it, else as it was given.
+    /// The tables' own value of a setting: as reported by the target, or else as given by the user.
     pub fn of_tables(&self, name: &str) -> Option<&str> {
         let mut origins = [OWN_SETTING, TABLE_SETTING].into_iter();
         let found = origins.find_map(|origin| self.settings.get(&format!("{origin}{name}")));
@@ -165,9 +165,9 @@ impl TargetRecord {
     }
 }
 
-/// Begins the names of settings that `--with` gave the workload's tables.
+/// Prefix of the names of settings given to the workload's tables by `--with`.
 pub const TABLE_SETTING: &str = "with.";
-/// Begins the names of settings that the workload's tables have, whoever made them.
+/// Prefix of the names of the tables' own settings, no matter who created the tables.
 pub const OWN_SETTING: &str = "table.";
 
 /// What a node may use of the CPUs of its machine.
@@ -544,7 +544,7 @@ pub struct ResultRecord {
 }
 
 impl ResultRecord {
-    /// Ops that failed as a whole.
+    /// Ops that failed completely.
     pub fn failed_ops(&self) -> u64 {
         let with_errors: u64 = self.errors.values().sum();
         with_errors.saturating_sub(self.partial_ops())

@@ -77,9 +77,9 @@ impl ScaleRecord {
         digest(&defined)
     }
 
-    /// What a size's figure lies between: of a search the confirmed value and the lowest that failed, which are the
-    /// mark, and never the interval of its estimate; of a run the 95% interval of its throughput. Absent where it is
-    /// not known.
+    /// The bounds of a size's figure: for a search, the confirmed value and the lowest failed one, which are the
+    /// mark, and never the interval of its estimate; for a run, the 95% interval of its throughput. Absent if
+    /// unknown.
     pub fn bounds(&self, figures: &SizeFigures) -> Option<[f64; 2]> {
         match self.each {
             ScaleEach::Find => figures.failed.map(|failed| [figures.per_s, failed]),

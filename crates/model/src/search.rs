@@ -320,7 +320,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// The confirmed value and the lowest that failed; absent where none failed.
+    /// The confirmed value and the lowest failed one; absent if none failed.
     pub fn bounds(&self) -> Option<[f64; 2]> {
         self.failed.map(|failed| [self.confirmed, failed])
     }

@@ -109,7 +109,7 @@ impl Rate {
     }
 }
 
-/// Whether a value is left out of a record.
+/// Whether a value is omitted from a record.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

@@ -302,7 +302,7 @@ pub(crate) fn searching_flag(stream: &StreamPlan, is_searched: bool) -> String {
     }
 }
 
-/// The pace of a stream, as `--stream NAME@PACE` takes it.
+/// The pace of a stream, in the form of `--stream NAME@PACE`.
 pub(crate) fn pace(stream: &StreamPlan) -> String {
     match stream.paces.first() {
         Some(Pace::Open { rate }) => flag_rate(rate.as_f64()),
@@ -459,7 +459,7 @@ pub(crate) fn ops_of_percentiles(record: &RunRecord) -> f64 {
     needed.fold(0.0, f64::max)
 }
 
-/// Number of ops of which enough are beyond a quantile.
+/// Number of ops such that enough of them are beyond a quantile.
 fn ops_beyond(quantile_ppm: u32) -> f64 {
     let beyond = 1_000_000_u64.saturating_sub(u64::from(quantile_ppm));
     to_f64(OPS_BEYOND_PERCENTILE * 1_000_000 / beyond.max(1))
@@ -511,7 +511,7 @@ pub(crate) fn between(least_ns: u64, most_ns: u64) -> String {
     }
 }
 
-/// A duration as a flag takes it: `10m`, `90s` as `1m30s`.
+/// A duration in the form of a flag: `10m`, `90s` as `1m30s`.
 pub(crate) fn span(ns: u64) -> String {
     print_duration(Nanos(ns))
 }

@@ -1,4 +1,5 @@
-//! Figures of a file or of runs for people: tables over an axis, with their cost model, and plausibility warnings.
+//! Figures of a file or of runs, for readers: tables over an axis, with their cost model, and plausibility
+//! warnings.
 //!
 //! Pure text without colors; equal figures give equal bytes. Must not compute anything.
 

@@ -96,7 +96,7 @@ impl Live {
         self.part = Part::Nothing;
     }
 
-    /// Another part of the run begins.
+    /// The next part of the run begins.
     pub fn other_part(&mut self) {
         self.part = Part::Nothing;
     }

@@ -71,7 +71,7 @@ pub(crate) struct HeldLeases {
 }
 
 /// Takes the leases of a run, or those of a command that drops tables and has no plan; or reports their holders.
-/// `watching` is called with what it waits for.
+/// `watching` receives a description of what it waits for.
 pub(crate) async fn take(
     admin: &mut dyn Admin,
     tables: &[&str],
@@ -95,7 +95,7 @@ pub(crate) async fn take(
     Err(refused)
 }
 
-/// Ends conflicting leases whose holders are gone; fails if a holder is running.
+/// Ends conflicting leases whose holders have ended; fails if a holder is running.
 async fn end_gone(
     admin: &mut dyn Admin,
     found: Vec<Lease>,
@@ -263,7 +263,7 @@ pub struct KeptLeases {
 }
 
 impl KeptLeases {
-    /// Keeps what a run held.
+    /// Keeps the leases of a run.
     pub(crate) fn keep(&self, held: HeldLeases) {
         drop(self.held.replace(Some(held)));
     }

@@ -50,7 +50,7 @@ pub struct Ticket {
 pub enum Claim {
     /// Run this op, not before its intended time.
     Op(Ticket),
-    /// This op was intended in a phase that is over, and was never sent: count it.
+    /// This op was intended in a phase that has ended, and was never sent: count it.
     Dropped(Ticket),
     /// Nothing to do before this time, unless the schedule changes.
     Idle(Nanos),

@@ -1,4 +1,4 @@
-//! Ends a phase before its length is over: a measured phase by the plan's stop rule, a warm-up by steady throughput.
+//! Ends a phase before its planned end: a measured phase by the plan's stop rule, a warm-up by steady throughput.
 //!
 //! Evaluated once a second, from the executors' reports so far. Must not use other results of the run.
 
@@ -41,7 +41,7 @@ struct StreamWindows {
     unit: Unit,
     ops: Vec<u64>,
     rows: Vec<u64>,
-    /// Whether some ops were acknowledged in part, so that ops are not all alike.
+    /// Whether some ops were acknowledged in part, so that ops differ in their number of rows.
     is_partial: bool,
 }
 

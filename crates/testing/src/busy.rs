@@ -55,7 +55,7 @@ pub fn cores() -> usize {
 pub fn pin(core: usize) {
     let mut cores = CpuSet::new();
     cores.set(core);
-    // If this is not possible, the thread stays where it was.
+    // If this is not possible, the thread may run on any core, as before.
     let _ = sched_setaffinity(None, &cores);
 }
 

@@ -218,8 +218,8 @@ pub struct StreamSpec {
 /// milliseconds since 1970.
 ///
 /// Live data begin at `now`. A backfill begins such that the tick of the last row to load is the last one up to `now`,
-/// and the load continues from there. It loads `rows`, or as many as the definition says. A start that is already set
-/// is kept: the data continue.
+/// and the load continues from there. It loads `rows`, or the number in the definition. A start that is already set is
+/// kept: the data continue.
 pub(super) fn settings_with_start(
     definition: &Definition,
     settings: &BTreeMap<String, String>,

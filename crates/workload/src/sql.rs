@@ -183,7 +183,7 @@ impl Sql {
     }
 
     /// Converts a character position in the statement with placeholders to a byte position in the original text; a
-    /// position in a placeholder gives its begin.
+    /// position in a placeholder maps to its start.
     fn written_at(&self, position: usize, counts: &[u64]) -> usize {
         let (mut sent, mut written) = (0, 0);
         for piece in &self.pieces {

@@ -59,8 +59,8 @@ pub struct SharedSize<'a> {
     pub a: &'a ScaleTrial,
     /// In B.
     pub b: &'a ScaleTrial,
-    /// The estimates of both searches, units per second, by which they are compared because an estimate errs to both
-    /// sides alike; absent unless both have one, and then what was measured or confirmed is compared.
+    /// The estimates of both searches, units per second, by which they are compared because an estimate errs equally
+    /// to both sides. If either is absent, measured or confirmed values are compared.
     pub estimates: Option<[f64; 2]>,
     /// The change from A to B, as a fraction of A.
     pub change: f64,
@@ -137,7 +137,7 @@ impl ComparedGrowths<'_> {
 }
 
 /// Compares two growths; `practical` is the relative change that matters, above 0. Settings that were `declared` to
-/// differ are what is compared, and no other question.
+/// differ are the subject of the comparison, so they do not make it a different question.
 pub fn compare_growths<'a>(
     a: Grown<'a>,
     b: Grown<'a>,
@@ -305,7 +305,8 @@ const SETTINGS: [(&str, Trait); 6] = [
     ("Highwater", |grown| grown.record.header.highwater.version.clone()),
 ];
 
-/// All differences, most severe first. A setting that was declared to differ is no other question.
+/// All differences, most severe first. A setting that was declared to differ does not make it a
+/// different question.
 fn differences(a: Grown<'_>, b: Grown<'_>, declared: &BTreeSet<String>) -> Vec<GrowthDifference> {
     let of = |kind, name: &str, value: Trait| differing(kind, name, [value(a), value(b)]);
     let questions = QUESTIONS.iter().filter(|(name, _)| !declared.contains(*name));

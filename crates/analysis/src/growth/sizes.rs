@@ -233,7 +233,7 @@ pub(super) const Z95: f64 = 1.959_963_984_540_054;
 pub struct Drift {
     /// Nodes.
     pub nodes: u32,
-    /// Units per second at first, as they were measured; of a search what was confirmed.
+    /// Units per second of the first measurement; for a search, the confirmed value.
     pub first: f64,
     /// Units per second of the repeat at the end.
     pub again: f64,
@@ -291,7 +291,7 @@ pub(super) struct LogRate {
 }
 
 impl LogRate {
-    /// Of what was measured or confirmed. The precision of a search is that of its estimate.
+    /// Of the measured or confirmed value. The precision of a search is that of its estimate.
     pub(super) fn of(each: ScaleEach, figures: &SizeFigures) -> Self {
         let estimated = figures.estimate.map(|found| [found.low90, found.high90]);
         let ends = estimated.or(figures.interval).or(figures.failed.map(|of| [figures.per_s, of]));
@@ -304,7 +304,7 @@ impl LogRate {
         Self { log: figures.per_s.ln(), deviation: own.hypot(REPEAT_ERROR) }
     }
 
-    /// Of the estimate, which unlike a confirmed value errs to both sides alike.
+    /// Of the estimate, which, unlike a confirmed value, errs equally to both sides.
     pub(super) fn estimated(each: ScaleEach, figures: &SizeFigures) -> Option<Self> {
         let found = figures.estimate.filter(|found| found.value > 0.0)?;
         Some(Self { log: found.value.ln(), ..Self::of(each, figures) })

@@ -1,7 +1,8 @@
 //! Merges the records of all shares of a plan into one, as if one load generator had run it all.
 //!
 //! Counts are added and distributions merged. A percentile is never averaged; figures that follow from counts are
-//! recomputed. Times count from the first begin of any share. Shares that did not run at the same time are not added.
+//! recomputed. Times count from the earliest start of any share. Shares that did not run at the same time are not
+//! added.
 //!
 //! The audit over all shares compares their combined expectations with the rows found by the last audit.
 //!
@@ -349,7 +350,7 @@ fn audit_end(share: &RunRecord) -> i128 {
     wall(share, |phase| phase == PhaseKind::Audit).map_or(i128::MIN, |(_, end)| end)
 }
 
-/// Earliest begin and latest end of such phases, Unix nanoseconds.
+/// Earliest start and latest end of such phases, Unix nanoseconds.
 fn wall(share: &RunRecord, is: impl Fn(PhaseKind) -> bool) -> Option<(i128, i128)> {
     let started = instant(&share.header.started_at)?.unix_timestamp_nanos();
     let phases = || share.phases.iter().filter(|phase| is(phase.kind));

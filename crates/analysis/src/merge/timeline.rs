@@ -33,7 +33,7 @@ pub(super) fn instant(text: &str) -> Option<OffsetDateTime> {
     OffsetDateTime::parse(text, &Rfc3339).ok()
 }
 
-/// Each phase from its first begin to its last end, on the common time axis.
+/// Each phase from its earliest start to its latest end, on the common time axis.
 pub(super) fn phases(shares: &[&RunRecord]) -> Vec<PhaseRecord> {
     let mut merged: Vec<PhaseRecord> = Vec::new();
     for phase in shares.iter().flat_map(|share| &share.phases) {
@@ -140,7 +140,7 @@ fn common(ours: &[[u64; 2]], theirs: &[[u64; 2]]) -> Vec<[u64; 2]> {
     common
 }
 
-/// The allowed delay of a share's begin of a measured phase of this length: the allowed shortfall of an offered rate,
+/// The allowed delay of a share's start of a measured phase of this length: the allowed shortfall of an offered rate,
 /// or one window.
 pub fn late_allowed(phase: Nanos) -> Nanos {
     Nanos(round_to_u64(to_f64(phase.0) * OFFERED_SHORTFALL).max(WINDOW_NS))
@@ -151,8 +151,8 @@ pub fn late_message(late: Nanos, after: &str) -> String {
     format!("began {} after {after}", duration(late.0))
 }
 
-/// The shares with times relative to the first begin of any. They are shifted by whole windows: less is below the
-/// accuracy of wall clocks.
+/// The shares with times relative to the earliest start of any. They are shifted by whole windows: less is below
+/// the accuracy of wall clocks.
 pub(super) fn together<'a>(
     shares: &[&'a RunRecord],
 ) -> Result<Vec<Cow<'a, RunRecord>>, MergeError> {
@@ -337,7 +337,7 @@ pub enum MergeError {
         /// The one that differs.
         other: String,
     },
-    /// The begin of a share is not known.
+    /// The start time of a share is not known.
     #[error("record {record} does not say when it began")]
     NoBegin {
         /// The record.

@@ -132,7 +132,7 @@ fn too_few() -> UserError {
 /// Output format of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// For people.
+    /// Text for readers.
     Text,
     /// For a comment on a pull request.
     Markdown,

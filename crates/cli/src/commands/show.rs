@@ -68,7 +68,7 @@ pub(crate) struct ShowIntent {
 /// Output format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// The summary for people.
+    /// The summary for readers.
     Text,
     /// The record.
     Json,

@@ -506,7 +506,7 @@ fn axis(text: &str) -> Result<TuneAxis, UserError> {
     Ok(TuneAxis { name: name.to_owned(), values })
 }
 
-/// A value as the flag takes it: numbers written out.
+/// A value in the form of the flag: numbers written out.
 fn written_out(name: &str, value: &str) -> Result<String, UserError> {
     let is_count = name == "rows" || FLAGS.contains(&name) && name != "replicas";
     if !is_count {

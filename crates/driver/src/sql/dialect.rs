@@ -11,13 +11,13 @@ use crate::contract::TableFeatures;
 /// Maximum arguments of a function; some servers allow 100.
 const ARGUMENTS_MAX: usize = 64;
 
-/// The SQL of a server. In a template, `{}` stands for an expression, `{quoted}` for the quoted name of a table, and
-/// `{name}` for that name as a text literal, unless a field says otherwise.
+/// The SQL of a server. In a template, `{}` is replaced by an expression, `{quoted}` by the quoted name of a table,
+/// and `{name}` by that name as a text literal, unless a field states otherwise.
 #[derive(Debug, Clone, Copy)]
 pub struct Dialect {
     /// Names of the dialects that it understands, best first.
     pub names: &'static [&'static str],
-    /// Properties of tables besides columns.
+    /// Properties of tables other than columns.
     pub table_features: TableFeatures,
     /// Whether there are transactions, so that a failed statement requires a ROLLBACK.
     pub rolls_back: bool,
@@ -64,7 +64,7 @@ pub struct Dialect {
     pub hash: &'static str,
     /// The first seven hexadecimal digits of an MD5 as an integer.
     pub number_of_hash: fn(&str) -> String,
-    /// Whether the bigint `{}` is in the list of integers `{list}`; servers look it up by hash where they can.
+    /// Whether the bigint `{}` is in the list of integers `{list}`; servers look it up by hash if they can.
     pub one_of: &'static str,
 
     /// Prefix of the names of values in an inner query. If such a name would shadow a column of the same name in that
@@ -224,7 +224,7 @@ impl Dialect {
         }
     }
 
-    /// The statement that makes what was written to that table visible, if one is needed.
+    /// The statement that makes writes to that table visible, if one is needed.
     pub fn refresh(&self, table: &str) -> Option<String> {
         self.refresh.map(|statement| self.about(statement, table))
     }

@@ -111,7 +111,7 @@ pub async fn listed_tables(
     if let Some(refresh) = dialect.refresh(REGISTRY_TABLE) {
         admin.query(&refresh).await?;
     }
-    // Where entries are only added, the newest of a table counts.
+    // If entries can only be added, the newest one of a table counts.
     let order = if dialect.only_appends { " ORDER BY version" } else { "" };
     let rows = admin.query(&(select_all(dialect) + order)).await?;
     let entries = rows.iter().filter_map(|row| entry(row));

@@ -251,7 +251,7 @@ mod tests {
             assert!(!is_over(8, at), "{at}");
         }
         assert!(is_over(8, 2 * last));
-        // A count before a load says nothing about the time after it.
+        // A count before a load shows nothing about the time after it.
         assert!(!is_over(8, 9 * last));
     }
 

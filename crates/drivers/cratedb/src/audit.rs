@@ -76,7 +76,7 @@ impl Default for Walk {
     }
 }
 
-/// Where a walk continues.
+/// The position from which a walk continues.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
     End,

@@ -172,8 +172,8 @@ impl Patience {
         Self { begun: now, changed: now, at_rest_since: None, shards: Shards::default() }
     }
 
-    /// Whether the wait is over. In a GREEN cluster, moving copies will arrive, however long it takes; otherwise, a
-    /// copy may have no node to go to.
+    /// Whether the wait has ended. In a GREEN cluster, relocating copies will arrive, however long it takes;
+    /// otherwise, there may be no node for a copy.
     fn is_over(&mut self, now: Nanos, is_green: bool, shards: Shards) -> bool {
         let arrives = is_green && shards.moving > 0;
         if arrives || shards != self.shards {
@@ -401,7 +401,7 @@ mod tests {
         }
     }
 
-    /// Seconds until the wait is over, if the cluster is the same at each check, once a second.
+    /// Seconds until the wait ends, if the cluster is the same at each check, once a second.
     fn waited_s(is_green: bool, moving: u64) -> u64 {
         let mut patience = Patience::from(Nanos::ZERO);
         let shards = || Shards { moving, on_nodes: BTreeMap::from([("t".to_owned(), vec![3, 1])]) };

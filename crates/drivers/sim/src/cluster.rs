@@ -142,7 +142,7 @@ impl Cluster {
         self.planted
     }
 
-    /// Whether the target is gone at this time.
+    /// Whether the target has failed by this time.
     pub(super) fn is_dead(&self, now: Nanos) -> bool {
         self.parameters.die.is_some_and(|die| now >= die)
     }

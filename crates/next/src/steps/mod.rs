@@ -1,5 +1,5 @@
-//! The next step of an expert, as one command: a table of cases, of which the first that applies decides; each line is
-//! a condition and the proposed command.
+//! The next step of an expert, as one command: a table of cases, the first applicable of which decides; each line is a
+//! condition and the proposed command.
 //!
 //! A proposal must never be the command that was just run, or one that is known to fail, and uses the user's words and
 //! units. If the question is answered, its case states why nothing is proposed.

@@ -226,7 +226,7 @@ fn x_axis(chart: &Chart, frame: &Frame) -> Markup {
     }
 }
 
-/// Positions on an axis, with names where there is space for one.
+/// Positions on an axis, with names if there is space for them.
 type Names = Vec<(f64, Option<String>)>;
 
 fn x_ticks(chart: &Chart, frame: &Frame) -> Names {

@@ -198,7 +198,7 @@ fn answer_without_mark(search: &SearchRecord, no_mark: &NoMark) -> Answer {
         .map(|failed| format!("{} {unit} failed{}", rate(failed), because(&no_mark.limited_by)));
     let why = no_mark_reason(no_mark.why).to_owned();
     let why = list(std::iter::once(why).chain(failed), "; ");
-    // The known range between tried values is all that is known.
+    // Without a mark, an estimate between tried values is the best available answer.
     let (interval, basis) = match no_mark.estimate {
         Some(found) => (format!("estimate: {}", estimate(search, found)), why),
         None => (why, String::new()),
@@ -452,7 +452,7 @@ fn bracket(search: &SearchRecord) -> [Option<f64>; 2] {
     [passed, failed]
 }
 
-/// `passes ≤ 49,040`, and `fails ≥ 65,920`: by the probes so far, as far as they are known.
+/// `passes ≤ 49,040`, and `fails ≥ 65,920`: as shown by the probes so far; absent if unknown.
 pub(crate) fn passes_and_fails(search: &SearchRecord) -> Vec<String> {
     let [passed, failed] = bracket(search);
     let passed = passed.map(|at| format!("passes ≤ {}", rate(at)));

@@ -244,7 +244,7 @@ fn question(record: &RunRecord, tune: &TuneRecord) -> String {
     format!("tune {stream} over {axes} · {grid} configurations · by {by} · seed {seed}")
 }
 
-/// The tables along one axis through a configuration, as far as they were measured.
+/// The tables along one axis through a configuration, from the measured ones.
 fn tables_along(tune: &TuneRecord, base: &[usize], axis: usize) -> Vec<Table> {
     let set = along(tune, base, axis);
     let name = setting_of(&tune.axes[axis].name);

@@ -83,7 +83,8 @@ impl<'a> PatientAdmin<'a> {
         self.away
     }
 
-    /// Waits until the target responds. It may have gone away during the run, with this connection.
+    /// Waits until the target responds. It may have become unreachable during the run, which ends
+    /// this connection.
     pub(super) async fn until_present(&mut self) -> Result<(), UserError> {
         let mut waits = Waits::default();
         let mut stage = None;

@@ -535,7 +535,7 @@ fn pace_in(
         Change::Pace { stream: name, .. } => *name == plan.streams[stream].name,
         _ => false,
     };
-    // Up to the change that began the phase, of whichever stream.
+    // Up to the change that began the phase, for any stream.
     let last = interventions.iter().rposition(|done| done.phase == phase);
     let until = interventions.get(..=last?)?;
     match until.iter().rfind(of_stream).map(|done| &done.change) {

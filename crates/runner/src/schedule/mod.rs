@@ -34,7 +34,7 @@ impl PhaseTimes {
     }
 }
 
-/// Why the plan ended a phase before its length was over.
+/// Why the plan ended a phase before its planned end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EarlyEnd {
     /// All rows of its limit were sent.
@@ -47,7 +47,7 @@ pub enum EarlyEnd {
     Hopeless,
 }
 
-/// A phase with a pace as it is scheduled.
+/// A scheduled phase with a pace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScheduledPhase {
     /// Its number.

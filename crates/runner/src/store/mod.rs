@@ -293,7 +293,7 @@ pub fn reopen(path: &Path) -> Result<RunDirectory, UserError> {
     Ok(RunDirectory { path: directory.to_owned(), spills: Arc::default(), lock, page: None })
 }
 
-/// The lines of the ledger in a run's directory; absent where it has none.
+/// The lines of the ledger in a run's directory; absent if it has none.
 pub fn read_ledger(directory: &Path) -> Result<Option<Vec<LedgerLine>>, UserError> {
     journal::read(&directory.join(LEDGER))
 }
@@ -352,7 +352,7 @@ fn read_killed(directory: &Path) -> Result<StoredRun, UserError> {
 
 /// The error for a run or an experiment that had written only its plan.
 fn without_draft(directory: &Path) -> UserError {
-    // An experiment has no draft; it has a record once its first trial is over.
+    // An experiment has no draft; it has a record once its first trial has ended.
     let probes = fs::read_dir(directory.join(PROBES))
         .into_iter()
         .flatten()

@@ -70,7 +70,7 @@ fn disks(readings: &mut Vec<MetricSample>) {
     let Ok(disks) = procfs::diskstats() else {
         return;
     };
-    // A partition has no directory of its own there.
+    // A partition has no separate directory there.
     let is_whole = |name: &str| Path::new("/sys/block").join(name).exists();
     let used = disks
         .into_iter()
@@ -167,7 +167,7 @@ fn counter(group: &[PathBuf], name: &str) -> Option<f64> {
     })
 }
 
-/// The file of that name, in whichever hierarchy has it.
+/// The file of that name, in the hierarchy that has it.
 fn read(group: &[PathBuf], file: &str) -> Option<String> {
     let mut directories = group.iter();
     directories.find_map(|directory| fs::read_to_string(directory.join(file)).ok())

@@ -26,7 +26,7 @@ const BACKOFF_MAX: Nanos = Nanos::SECOND;
 const SHORT_LIFE: Nanos = Nanos::SECOND;
 
 impl Worker {
-    /// Connects, with bounded back-off; `None` when the run is over or cannot continue.
+    /// Connects, with bounded back-off; `None` when the run has ended or cannot continue.
     ///
     /// While other sessions work, the target is available, and only this session ends.
     pub(super) async fn connect(&self, has_worked: bool) -> Option<Connected> {
@@ -132,7 +132,7 @@ impl Worker {
         }
     }
 
-    /// The run is over, and the target did not respond to the last attempt.
+    /// The run has ended, and the target did not respond to the last attempt.
     fn note_away(&self, failed: Option<UserError>) {
         let Some(error) = failed else { return };
         self.note_missing(error.clone());

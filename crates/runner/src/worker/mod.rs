@@ -353,7 +353,8 @@ impl Worker {
         })
     }
 
-    /// Polls until completion; `None` if the watchdog ends it, at the deadline or because the run is over.
+    /// Polls until completion; `None` if the watchdog ends it, at the deadline or because the run has
+    /// ended.
     async fn guarded<T>(
         &self,
         deadline: Nanos,
@@ -458,9 +459,11 @@ impl Worker {
 }
 
 impl Worker {
-    /// Waits until the session's pause or the load is over; fails if the target closes the session meanwhile.
+    /// Waits until the end of the session's pause or of the load; fails if the target closes the session
+    /// meanwhile.
     ///
-    /// A pause is neither session wait nor client lag: the session is idle for its next op when it is over.
+    /// A pause is neither session wait nor client lag: the session is idle for its next op when the pause
+    /// ends.
     async fn pause(
         &self,
         link: &mut Connected,

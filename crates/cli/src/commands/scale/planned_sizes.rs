@@ -1,6 +1,6 @@
-//! The sizes of a growth. Before the first one: the definition of each, the preview, and what is taken over of a growth that
-//! is resumed. Then their searches, tunings, and runs, and those of a node alone: resizes the cluster for each, and prepares
-//! the trial on it. Must not choose sizes.
+//! The sizes of a growth. Before the first one: the definition of each, the preview, and the results of a resumed
+//! growth. Then their searches, tunings, and runs, and those of single nodes: resizes the cluster for each, and
+//! prepares the trial on it. Must not choose sizes.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -156,7 +156,7 @@ fn is_above(engine: &str, cluster: &str, database: &str) -> bool {
     tables().is_some()
 }
 
-/// The `Distributed` tables of a workload: a row inserted there goes to any of the servers.
+/// The `Distributed` tables of a workload: a row inserted there is stored on any of the servers.
 fn tables_above(database: &str, workload: &BoundWorkload, cluster: &str) -> BoundWorkload {
     let (identifier, literal) = (CLICKHOUSE.identifier(database), CLICKHOUSE.literal(database));
     let tables = workload.tables.iter().map(|table| {

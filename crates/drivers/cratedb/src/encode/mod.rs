@@ -42,7 +42,7 @@ struct QuotedDictionary {
     /// Kept, so that no other dictionary can have the same address.
     source: Arc<[Box<str>]>,
     text: Vec<u8>,
-    /// Where each value ends.
+    /// The end position of each value.
     ends: Vec<usize>,
 }
 

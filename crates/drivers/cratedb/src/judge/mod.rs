@@ -177,8 +177,8 @@ fn bulk(answer: &Answer, context: Context) -> Outcome {
     outcome
 }
 
-/// Classifies a refusal without a reason: like the others of its shard, if there are so many that the server stopped
-/// giving reasons; otherwise unclear.
+/// Classifies a refusal without a reason: like the others of its shard, if they are so numerous that the server
+/// stopped giving reasons; otherwise unclear.
 fn classify_bare(
     answer: &Answer,
     classifications: &[Classification],

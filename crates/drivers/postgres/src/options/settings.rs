@@ -191,7 +191,8 @@ impl<'a> Settings<'a> {
                 let cause = format!("service `{name}`: unknown parameter `{unknown}`");
                 return Err(UserError::usage(cause).with_hint(known_names(&known)));
             }
-            // Nothing else sees what a service file holds, and no server's text may show it.
+            // No other code sees the contents of a service file, and no server's text may show
+            // them.
             found.iter().filter(|(name, _)| is_secret(name)).for_each(|(_, value)| remember(value));
             settings.service = found;
         }

@@ -43,7 +43,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// The first cells of a row, as far as the table has their columns: phase, stream and op, and the rates.
+    /// The first cells of a row, if the table has their columns: phase, stream and op, and the rates.
     fn of(self, names: [&str; 3], rates: [&str; 2]) -> Vec<String> {
         let [phase, stream, op] = names;
         let cells = [(self.phase, phase), (self.stream, stream), (true, op)]

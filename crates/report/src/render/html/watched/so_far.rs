@@ -196,7 +196,7 @@ fn totals(run: &RunWatched) -> Vec<KeyFigure> {
     ]
 }
 
-/// The three judgments, as far as they are known.
+/// The three judgments, if known.
 fn judgments(
     run: &RunWatched,
     answer: &Answer,
