@@ -75,17 +75,39 @@ impl ProbeHistory<'_> {
     }
 
     /// Length of a confirmation in nanoseconds: as configured, but short enough that the remaining ones fit the budget, and
-    /// at least as long as a probe.
-    pub(super) fn confirmation_ns(&self, units_per_s: Option<f64>, probes: u32) -> u64 {
+    /// at least as long as a probe. Where there is time for fewer than asked for, they take all of it.
+    pub(super) fn confirmation_ns(&self, at: Option<f64>) -> u64 {
+        let (units_per_s, probes) =
+            (at.and_then(|at| self.units_per_s(at)), at.map_or(1, |at| self.missing_at(at)));
         let planned = self.measured_ns(ProbePurpose::Confirm, units_per_s, probes);
         let Some(budget) = self.policy().budget_ns else {
             return planned;
         };
         let spent = self.probes.iter().map(took).fold(0, u64::saturating_add);
-        let one = budget.saturating_sub(spent) / u64::from(probes.max(1));
+        let one = budget.saturating_sub(spent) / u64::from(probes);
         let fits = one.saturating_sub(self.takes(ProbePurpose::Confirm, 0));
+        let are_few =
+            at.is_some_and(|at| self.confirmations_needed(at) < self.policy().confirmations);
+        if are_few {
+            return fits;
+        }
         let needed = units_per_s.map_or(0, |rate| self.policy().needed_ns(rate));
         planned.min(fits.max(needed).max(self.policy().probe_ns))
+    }
+
+    /// Confirmations that a value needs: as many as asked for. Where ops are few and nothing is confirmed, it needs no more
+    /// than there is time for, but one at least: what counts is what they show together.
+    pub(super) fn confirmations_needed(&self, at: f64) -> u32 {
+        let asked = self.policy().confirmations;
+        let Some(budget) = self.policy().budget_ns.filter(|_| self.settles) else {
+            return asked;
+        };
+        let spent = self.probes.iter().map(took).fold(0, u64::saturating_add);
+        let needed = self.units_per_s(at).map_or(0, |rate| self.policy().needed_ns(rate));
+        let one = self.takes(ProbePurpose::Confirm, needed.max(self.policy().probe_ns));
+        let in_time = budget.saturating_sub(spent) / one.max(1);
+        let in_time = u32::try_from(in_time).unwrap_or(u32::MAX);
+        self.confirmed_at(at).saturating_add(in_time).clamp(1, asked.max(1))
     }
 
     /// Confirmations that a value may take in what others leave: where ops are few, more than asked may show together what

@@ -15,7 +15,7 @@ use highwater_model::numbers::{len_to_f64, to_f64};
 use highwater_model::search::{Estimate, ProbeRecord, SearchAxis, SearchRecord};
 use highwater_model::units::Nanos;
 
-use super::length::units_per_op;
+use super::length::{ops_needed, units_per_op};
 use super::pooled_exceedance::{MARGIN_ERRORS, bursts, bursts_within, steady_share};
 use crate::throughput::solve;
 
@@ -39,6 +39,8 @@ const SLOPES: (f64, f64) = (2.0, 400.0);
 const PARTS: u32 = 64;
 /// That bursts are Poisson's is believed as if this many probes had shown it.
 const SCATTER_DEGREES: f64 = 4.0;
+/// Fewest late ops of a burst that is one.
+const OPS_OF_BURST: f64 = 2.0;
 /// Fewest bursts that tell anything.
 const FEWEST: f64 = 2.0;
 /// Each end of an interval leaves out this much.
@@ -96,6 +98,28 @@ pub(super) fn burst_ns<'a>(
     }
     let (ns, bursts) = if near.1 > 0.0 { near } else { all };
     (bursts > 0.0).then_some(ns / bursts)
+}
+
+/// How the late ops of a probe came.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LateBursts {
+    /// Mean number of late ops of one.
+    pub ops: f64,
+    /// Mean time from one to the next, nanoseconds.
+    pub every_ns: f64,
+}
+
+/// The bursts in which the late ops of a probe came; absent where they came one by one, as chance has it, or no share of
+/// them is bounded.
+pub fn late_bursts(search: &SearchRecord, probe: &ProbeRecord) -> Option<LateBursts> {
+    let (late, margin) = steady_share(probe, search).filter(|(late, _)| *late > 0.0)?;
+    let quantile_ppm = ops_needed(&search.objective.stated)?.quantile_ppm;
+    let allowed = f64::from(1_000_000_u32.saturating_sub(quantile_ppm)) / 1e6;
+    let measured_ns = to_f64(probe.measured_ns);
+    let ops = probe.acknowledged_per_s / units_per_op(search) * measured_ns / 1e9;
+    let number = bursts(margin / late);
+    let found = LateBursts { ops: late * allowed * ops / number, every_ns: measured_ns / number };
+    (found.ops >= OPS_OF_BURST).then_some(found)
 }
 
 fn point(probe: &ProbeRecord, search: &SearchRecord, burst_ns: f64) -> Option<Point> {

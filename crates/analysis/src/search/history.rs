@@ -66,6 +66,8 @@ pub(super) struct ProbeHistory<'a> {
     pub(super) values: Vec<Value>,
     /// Where the share of late ops passes what is allowed, if ops are so few that one probe decides nothing.
     pub(super) coarse: Option<Crossing>,
+    /// Ops are few and nothing is confirmed yet: then fewer confirmations than asked for may do.
+    pub(super) settles: bool,
 }
 
 impl<'a> ProbeHistory<'a> {
@@ -73,26 +75,40 @@ impl<'a> ProbeHistory<'a> {
         let coarse = crossing(judged(probes), search);
         let coarse = coarse.filter(|crossing| crossing.is_coarse(search));
         let is_coarse = coarse.is_some();
-        let mut history = Self { search, probes, values: Vec::new(), coarse };
-        let mut at: Vec<f64> = judged(probes).map(|probe| probe.at).collect();
+        let mut history = Self { search, probes, values: Vec::new(), coarse, settles: false };
+        history.values = history.known(is_coarse);
+        history.lift();
+        if is_coarse && history.confirmed().is_none() {
+            history.settles = true;
+            history.values = history.known(is_coarse);
+            history.lift();
+        }
+        history
+    }
+
+    /// All values that were probed, ascending.
+    fn known(&self, is_coarse: bool) -> Vec<Value> {
+        let mut at: Vec<f64> = judged(self.probes).map(|probe| probe.at).collect();
         at.sort_by(f64::total_cmp);
         at.dedup_by(|a, b| is_same(*a, *b));
-        history.values = at
-            .into_iter()
+        at.into_iter()
             .filter_map(|at| {
                 let of_value: Vec<&ProbeRecord> =
-                    judged(probes).filter(|p| is_same(p.at, at)).collect();
+                    judged(self.probes).filter(|p| is_same(p.at, at)).collect();
                 // Where one probe decides, those of other values add nothing.
-                let above: Vec<&ProbeRecord> = judged(probes)
+                let above: Vec<&ProbeRecord> = judged(self.probes)
                     .filter(|_| is_coarse)
                     .filter(|p| p.at > at && counts(p, true))
                     .collect();
-                let most = history.confirmations_of_one(Some(at));
-                value(at, &of_value, &above, Rules { policy: &search.policy, is_coarse, most })
+                let rules = Rules {
+                    policy: &self.search.policy,
+                    is_coarse,
+                    needed: self.confirmations_needed(at),
+                    most: self.confirmations_of_one(Some(at)),
+                };
+                value(at, &of_value, &above, rules)
             })
-            .collect();
-        history.lift();
-        history
+            .collect()
     }
 
     /// What a short probe failed, and not clearly, passes where a longer one held above it.
@@ -310,7 +326,7 @@ impl<'a> ProbeHistory<'a> {
     /// Confirmations that a value still lacks; of one that has all, one.
     pub(super) fn missing_at(&self, at: f64) -> u32 {
         let known = self.values.iter().find(|value| is_same(value.at, at));
-        known.map_or(self.policy().confirmations, |value| value.lacks).max(1)
+        known.map_or_else(|| self.confirmations_needed(at), |value| value.lacks).max(1)
     }
 
     /// Whether a confirmation counts with the others of its value.
@@ -477,7 +493,8 @@ fn may_be_a_moment(probe: &ProbeRecord) -> bool {
 struct Rules<'a> {
     policy: &'a SearchPolicy,
     is_coarse: bool,
-    /// Confirmations that a value may take.
+    /// Confirmations that a value needs, and those that it may take.
+    needed: u32,
     most: u32,
 }
 
@@ -485,7 +502,7 @@ struct Rules<'a> {
 /// a stall, by its latency alone; or those that count do not show it together, or hardly will. `above` are probes of higher
 /// values, of whose ops no fewer were late.
 fn is_refuted(confirmations: &[&ProbeRecord], above: &[&ProbeRecord], rules: Rules<'_>) -> bool {
-    let Rules { policy, is_coarse, most } = rules;
+    let Rules { policy, is_coarse, most, .. } = rules;
     let (counting, others): (Vec<&ProbeRecord>, Vec<&ProbeRecord>) =
         confirmations.iter().partition(|probe| counts(probe, is_coarse));
     let failed: Vec<&ProbeRecord> =
@@ -510,7 +527,7 @@ fn value(
     above: &[&ProbeRecord],
     rules: Rules<'_>,
 ) -> Option<Value> {
-    let Rules { policy, is_coarse, .. } = rules;
+    let Rules { policy, is_coarse, needed, .. } = rules;
     let (confirmations, searches): (Vec<&ProbeRecord>, Vec<&ProbeRecord>) =
         probes.iter().partition(|probe| probe.purpose == ProbePurpose::Confirm);
     let failed: Vec<&&ProbeRecord> = probes.iter().filter(|p| has_failed(p, policy)).collect();
@@ -532,7 +549,7 @@ fn value(
     let last = probes.last()?;
     // Where ops are few, as many as asked may show too little together: then it takes more.
     let is_shown = !is_coarse || pooled_exceedance::may_hold(&held, above, 0);
-    let missing = policy.confirmations.saturating_sub(number(&held));
+    let missing = needed.saturating_sub(number(&held));
     Some(Value {
         at,
         status,

@@ -54,6 +54,7 @@ use ending::{ended, mark, nothing_confirmed, stopped};
 use history::{ProbeHistory, Status, Value};
 
 pub use conclusion::{budgets_needed, conclude, of_axis, times_confirmed};
+pub use crossing::{LateBursts, late_bursts};
 pub(crate) use history::confirmation;
 pub use length::{
     FEWEST_OPS, MarkTolerance, OPS_OF_FIVE_PERCENT, OpsNeeded, mark_tolerance, ops_needed,
@@ -98,6 +99,9 @@ const RAISES: usize = 2;
 /// second. Higher ones leave the mark farther below the truth than fewer failures are worth.
 const PROBABLE: f64 = 0.6;
 const SURE: f64 = 0.8;
+/// Each candidate that was refuted shows that the line promised too much: the next one may fail with this part of the
+/// probability.
+const LESS_EACH_TIME: f64 = 0.7;
 /// Closed load without any acknowledged op is tried again with the sessions divided by this.
 const FEWER_SESSIONS: u32 = 8;
 /// An estimate shows an order of magnitude: more time would only cost the target more load.
@@ -131,9 +135,7 @@ pub fn measured_ns(
     match purpose {
         ProbePurpose::Estimate => measured(1).min(LONGEST_ESTIMATE_NS),
         ProbePurpose::Search => measured(1 + search.policy.confirmations),
-        ProbePurpose::Confirm => {
-            history.confirmation_ns(expected, at.map_or(1, |at| history.missing_at(at)))
-        }
+        ProbePurpose::Confirm => history.confirmation_ns(at),
         ProbePurpose::Soak => measured(1),
     }
 }
@@ -361,6 +363,7 @@ fn by_line(history: &ProbeHistory<'_>) -> Option<Step> {
 fn below_refuted_by_line(history: &ProbeHistory<'_>, crossing: &Crossing, probability: f64) -> f64 {
     let width = history.policy().width;
     let failed = history.failed_candidates();
+    let may_fail = (1.0 - probability) * LESS_EACH_TIME.powf(len_to_f64(failed));
     let widened = match failed {
         _ if history.refutes_by_far() => WIDEST,
         0 | 1 => width * GAIN,
@@ -371,7 +374,7 @@ fn below_refuted_by_line(history: &ProbeHistory<'_>, crossing: &Crossing, probab
     let most = refuted.min(below(history.failed_clearly(), width * GAIN / 2.0));
     let least = history.below_refuted(failed + 1).map_or(0.0, |least| least.min(most));
     history.value(
-        crossing.candidate(probability, history.confirmations_of_one_ns()).min(most).max(least),
+        crossing.candidate(1.0 - may_fail, history.confirmations_of_one_ns()).min(most).max(least),
     )
 }
 

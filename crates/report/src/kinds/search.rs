@@ -5,11 +5,13 @@
 
 use highwater_analysis::availability::stalls;
 use highwater_analysis::limit::of_search;
-use highwater_analysis::search::{PROBES_OF_NINE_IN_TEN, of_axis, times_confirmed, tolerance_at};
-use highwater_model::display::{ABSENT, count, duration, percent, rate};
+use highwater_analysis::search::{
+    PROBES_OF_NINE_IN_TEN, late_bursts, of_axis, times_confirmed, tolerance_at,
+};
+use highwater_model::display::{ABSENT, count, duration, percent, rate, span};
 use highwater_model::event::ExperimentProgress;
 use highwater_model::judgment::ReasonCode;
-use highwater_model::numbers::{ceil_to_u64, round_to_usize};
+use highwater_model::numbers::{ceil_to_u64, round_to_u64, round_to_usize};
 use highwater_model::record::{MeasuredRun, RunRecord};
 use highwater_model::search::{
     Estimate, Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis,
@@ -321,22 +323,30 @@ fn accuracy(search: &SearchRecord, mark: &Mark) -> Option<Remark> {
 }
 
 /// `p99 differs from probe to probe (12 ms to 380 ms): stalls of about 390 ms every 6 s`; absent unless a probe had a p99
-/// that its rate does not explain, because one at no lower rate had half of it, and the last probe stalled.
+/// that its rate does not explain, because one at no lower rate had half of it, and it came of stalls: those of the last
+/// probe, else bursts of late ops.
 fn stalls_between_probes(record: &RunRecord, search: &SearchRecord) -> Option<Remark> {
-    let stalls = stalls(&record.availability)?;
     let judged = search.probes.iter().filter(|probe| probe.purpose != ProbePurpose::Estimate);
-    let shown: Vec<(f64, u64)> =
-        judged.filter_map(|probe| Some((probe.at, probe.p99_ns?))).collect();
+    let shown: Vec<(&ProbeRecord, u64)> =
+        judged.filter_map(|probe| Some((probe, probe.p99_ns?))).collect();
     let pairs = shown.iter().flat_map(|low| shown.iter().map(move |high| (low, high)));
-    let differing = pairs.filter(|(low, high)| low.0 <= high.0 && low.1 / P99_DIFFERS >= high.1);
-    let ((_, most), (_, least)) = differing.max_by_key(|(low, high)| low.1 - high.1)?;
-    let text = format!(
-        "p99 differs from probe to probe ({} to {}): stalls of about {} every {}",
-        duration(*least),
-        duration(*most),
-        duration(stalls.length_ns),
-        duration(stalls.every_ns),
-    );
+    let differing =
+        pairs.filter(|(low, high)| low.0.at <= high.0.at && low.1 / P99_DIFFERS >= high.1);
+    let ((slow, most), (_, least)) = differing.max_by_key(|(low, high)| low.1 - high.1)?;
+    let why = match stalls(&record.availability) {
+        Some(stalls) => {
+            let (length, every) = (duration(stalls.length_ns), duration(stalls.every_ns));
+            format!("stalls of about {length} every {every}")
+        }
+        None => {
+            let bursts = late_bursts(search, slow)?;
+            let (ops, every) = (rate(bursts.ops.round()), span(round_to_u64(bursts.every_ns)));
+            let at = of_axis(search, slow.at);
+            format!("stalls made about {ops} ops late at a time, one every {every} at {at}")
+        }
+    };
+    let (least, most) = (duration(*least), duration(*most));
+    let text = format!("p99 differs from probe to probe ({least} to {most}): {why}");
     Some(Remark::new("stalls", text))
 }
 
