@@ -1,4 +1,4 @@
-# CrateDB's data nodes and the internal load balancer before them, in a network that is there already (utility/).
+# CrateDB's data nodes and the internal load balancer in front of them, in an existing network (utility/).
 
 data "aws_subnet" "of_nodes" {
   id = var.subnet_id
@@ -30,8 +30,8 @@ locals {
     "SSH"           = 22
   }
 
-  # AWS keeps the first four addresses of a subnet; the utility machine has the 8th, the load balancer the 9th. Addresses that are known beforehand let the other nodes find the
-  # first one, and leave nodes that run as they are when the number changes.
+  # AWS reserves the first four addresses of a subnet; the utility machine has the 8th, the load balancer the 9th. With
+  # fixed addresses, the other nodes find the first one, and running nodes stay unchanged when the number changes.
   addresses = [for node in range(var.nodes) : cidrhost(data.aws_subnet.of_nodes.cidr_block, 16 + node)]
 }
 
@@ -104,7 +104,7 @@ resource "aws_lb" "internal" {
   internal           = true
   load_balancer_type = "network"
 
-  # An address of its own, which no node will need.
+  # A separate address, which no node will need.
   subnet_mapping {
     subnet_id            = var.subnet_id
     private_ipv4_address = cidrhost(data.aws_subnet.of_nodes.cidr_block, 9)
@@ -117,7 +117,7 @@ resource "aws_lb_target_group" "http" {
   target_type = "instance"
   protocol    = "TCP"
   port        = local.http_port
-  # A node that is ended is no loss to wait for.
+  # An ended node is not a failure to wait for.
   deregistration_delay = 0
 
   health_check {

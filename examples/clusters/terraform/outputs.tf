@@ -16,6 +16,6 @@ output "health" {
   description = "Where the cluster says how many nodes it has: it takes SQL."
   value       = "http://${aws_lb.internal.dns_name}:${local.http_port}/_sql"
 
-  # Before nodes are behind it, the load balancer has no response.
+  # The load balancer does not respond before it has nodes.
   depends_on = [aws_lb_listener.http, aws_lb_target_group_attachment.http]
 }

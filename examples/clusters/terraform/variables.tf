@@ -8,7 +8,7 @@ variable "nodes" {
   }
 }
 
-# Where the nodes are. The utility machine has these in terraform.tfvars.
+# Location of the nodes. The utility machine has these values in terraform.tfvars.
 
 variable "region" {
   description = "Region of the network."
@@ -26,7 +26,7 @@ variable "key_name" {
   default     = null
 }
 
-# What the nodes are. The defaults are the article's.
+# Properties of the nodes. The defaults are the article's.
 
 variable "name" {
   description = "Names and tags everything."

@@ -1,4 +1,5 @@
-# The network, and in it the utility machine: the load generator, which also starts and ends the data nodes.
+# The network, with the utility machine in it: the load generator, which also starts and ends the data
+# nodes.
 
 data "aws_availability_zones" "available" {
   state = "available"
@@ -101,7 +102,7 @@ resource "aws_iam_role_policy" "utility" {
         Resource  = "*"
         Condition = { StringEquals = { "aws:RequestedRegion" = var.region } }
       },
-      # Where an account never had a load balancer, the first one makes this role.
+      # If an account never had a load balancer, the first one creates this role.
       {
         Effect    = "Allow"
         Action    = "iam:CreateServiceLinkedRole"
