@@ -282,7 +282,7 @@ fn watch(address: SocketAddr, sender: &SyncSender<Seen>) {
                 bytes: parts.len(),
                 parts: std::mem::take(&mut parts),
             };
-            // The receiver is gone when the day is over.
+            // The receiver no longer exists when the day has ended.
             let _ = sender.send(seen);
         }
     }

@@ -559,7 +559,7 @@ fn telemetry_is_what_was_said_last_and_counts_are_per_second() {
     let count =
         r#"highwater_telemetry{source="target",name="log_written",unit="bytes/s",node=""} 250.0"#;
     assert!(text.contains(level) && text.contains(count), "{text}");
-    // A node that is gone must not keep its last value.
+    // A node that has left must not keep its last value.
     for seconds in 4..30 {
         said(&served.live, seconds, None);
     }

@@ -139,7 +139,7 @@ struct Served {
     rate: u64,
     capacity: u64,
     seconds: u64,
-    /// Outages, [begin, length].
+    /// Outages, [start, length].
     away: Vec<[u64; 2]>,
     /// Number of failing ops in ten.
     fail: usize,

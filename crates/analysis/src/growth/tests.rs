@@ -187,7 +187,7 @@ fn a_machine_drifted_where_the_first_size_differs_by_more_than_two_measurements_
     assert!(decided(&known(100.0, 88.0, 114.0)).is_unchanged());
     let vague = decided(&known(100.0, 80.0, 125.0));
     assert!(!vague.is_drifted() && !vague.is_unchanged(), "{vague:?}");
-    // What was confirmed counts, not the middle of an estimate far from it.
+    // The confirmed value counts, not the median of an estimate far from it.
     let scale = repeated(known(99.0, 98.0, 101.0), known(99.0, 98.0, 400.0));
     assert!(drift(&scale).unwrap().change.abs() < 1e-9);
     // A run's throughput itself counts, wherever it lies in its interval.

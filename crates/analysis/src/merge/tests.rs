@@ -311,8 +311,8 @@ fn a_gap_of_one_share_is_none_of_the_target() {
     assert_eq!(merged.longest_gap_start_ns, 4 * S + 10 * MS);
 }
 
-/// A share of ten ops a second: none was acknowledged from the fifth second until window `back`, when all waiting ops
-/// were.
+/// A share of ten ops per second: none was acknowledged from the fifth second until window `back`, when all waiting
+/// ops were.
 fn away_until(share: &mut RunRecord, back: usize) {
     let waited = u64::try_from(back - 40).unwrap();
     let result = &mut share.results[0];
@@ -364,7 +364,7 @@ fn shares_that_did_not_run_together_are_not_added() {
     assert_eq!(reason.code, ReasonCode::SharesDiffer);
     assert!(reason.hint.unwrap().contains("--start-at"));
     assert!(merge(&begun([86_400_000, 0, 0])).is_err());
-    // A share without a begin.
+    // A share without a start time.
     let mut shares = three();
     shares[1].header.started_at = String::new();
     let error = merge(&shares).unwrap_err();

@@ -1,4 +1,4 @@
-//! Intervals must miss about as often as they say, and what is called steady must be.
+//! Intervals must miss about as often as stated, and series that are called steady must be steady.
 
 use highwater_model::numbers::truncate_to_u64;
 use highwater_model::record::{
@@ -194,7 +194,7 @@ fn the_rate_is_per_second() {
     assert!((found.mean_per_s - 60.0).abs() < 1e-9);
 }
 
-/// Counts of a target that stands still for half a second in every five, beginning anywhere.
+/// Counts of a target that stalls for half a second in every five, starting anywhere.
 fn repeating(noise: &mut Noise) -> Vec<u64> {
     let begin = truncate_to_u64(50.0 * noise.uniform());
     (0..600)
@@ -205,7 +205,8 @@ fn repeating(noise: &mut Noise) -> Vec<u64> {
         .collect()
 }
 
-/// Its waves are longer than five seconds; shorter ones would take the stalls for chance.
+/// Its frequencies have periods above five seconds; with shorter ones, the stalls would look
+/// random.
 #[test]
 fn what_repeats_every_few_seconds_is_not_taken_for_chance() {
     let found = (0..400).map(|seed| throughput(&repeating(&mut Noise::new(seed)), WINDOW));

@@ -1,4 +1,5 @@
-//! A run's page shows the values of its record when the run is over, and its charts move until then.
+//! A run's page shows the values of its record when the run has ended, and its charts move until
+//! then.
 
 use serde_json::Value;
 

@@ -120,7 +120,7 @@ fn watched_changed_and_stopped<P: Page>(start: impl Fn((u32, u32), bool) -> P) {
     browser.wait("document.querySelector('#said').textContent.startsWith('lots is no number')");
     change(&mut browser, "10k");
     browser.wait("document.querySelector('#said').textContent.includes('measure-2')");
-    // Who changed what is at its time in every chart, also in the other browser.
+    // Each change, with its sender, is at its time in every chart, also in the other browser.
     other.wait("document.querySelectorAll('.hero svg.narrow .names .note').length > 1");
     shows(&mut other, "insert: 10,000 rows/s (page)");
     // A ramp of a rate is a phase for each of its steps, from the current one on.
@@ -383,7 +383,7 @@ pub(crate) fn accessible(browser: &mut impl Page, axe: &str) {
     assert_eq!(found, json!([]));
 }
 
-/// Screens on which each page is looked at.
+/// Screen sizes on which each page is checked.
 const SCREENS: [(u32, u32); 2] = [(1280, 800), (390, 844)];
 
 /// Texts that are cut off at the right of the screen, other than in a box that scrolls; the answer, and where it ends.

@@ -55,7 +55,7 @@ fn place_of(words: &[&str]) -> TempDir {
     let mut made = made.unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)));
     let made = made.next().unwrap().unwrap().path();
     std::fs::create_dir(directory.path().join("runs")).unwrap();
-    // It stays where it was made, because its record names a database there.
+    // It stays where it was created, because its record names a database there.
     std::os::unix::fs::symlink(made, directory.path().join(PLACE)).unwrap();
     directory
 }

@@ -79,7 +79,8 @@ fn a_start_that_follows_the_clock_is_fixed_in_the_plan() {
     assert!(said.contains("give all of them the same `--set start="), "{said}");
 }
 
-/// At 20,000 rows a second in batches of 1,000, p99 has its thousand ops, and what chance may take of them, within 60 s.
+/// At 20,000 rows per second in batches of 1,000, p99 has its thousand ops, plus an allowance for random variation,
+/// within 60 s.
 #[test]
 fn a_run_is_as_long_as_its_objectives_need_unless_its_length_is_given() {
     let directory = TempDir::new().unwrap();

@@ -54,7 +54,7 @@ impl Dashboard {
         self.json["panels"].as_array().unwrap()
     }
 
-    /// What its user chooses from queries, by name.
+    /// The user's choices from queries, by name.
     fn choices(&self) -> impl Iterator<Item = (&str, &str)> {
         let variables = self.json["templating"]["list"].as_array().unwrap();
         variables.iter().filter(|variable| variable["type"] == "query").map(|variable| {
@@ -62,7 +62,7 @@ impl Dashboard {
         })
     }
 
-    /// Every query, with what stands for all values of each choice, and for the width of a rate.
+    /// Every query, with placeholders for all values of each choice, and for the width of a rate.
     fn queries(&self) -> Vec<String> {
         let targets = self.panels().iter().flat_map(|panel| panel["targets"].as_array().unwrap());
         targets.map(|target| self.with_all(target["expr"].as_str().unwrap())).collect()
@@ -73,8 +73,8 @@ impl Dashboard {
         self.choices().fold(query, |query, (name, _)| query.replace(&format!("${name}"), ".*"))
     }
 
-    /// Series that its queries are tried on beside what was recorded, in the notation of `promtool`: name with labels,
-    /// and its values.
+    /// Series on which its queries are evaluated in addition to the recorded ones, in the notation of `promtool`: name
+    /// with labels, and its values.
     fn samples(&self) -> Vec<(String, String)> {
         let samples = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join(format!("tests/fixtures/exporters/{}.samples.txt", self.name));
@@ -317,7 +317,7 @@ fn every_query_of_every_dashboard_gives_data_over_its_samples() {
         let recorded =
             recordings(&dashboard.name).iter().flat_map(|recording| scraped(recording, target));
         let series: Vec<Value> = documented.chain(recorded).collect();
-        // A value that is no number is no data, and not at least 0.
+        // A value that is not a number counts as no data, and is not at least 0.
         let queries = dashboard.queries();
         assert!(queries.len() >= dashboard.panels().len(), "{}", dashboard.name);
         let mut expected: Vec<Value> =
@@ -464,7 +464,7 @@ fn dashboards_are_of_the_types_that_grafana_publishes() {
     let all: Vec<_> = Dashboard::all().into_iter().map(text).collect();
     let said = complaints(&fetched, &all);
     assert!(said.is_empty(), "{said}");
-    // What Grafana does not know is seen, wherever it is.
+    // Properties unknown to Grafana are detected at any depth.
     let (_, right) = text(Dashboard::named("highwater-run"));
     let wrong = [
         (r#""uid""#, r#""identity""#),

@@ -87,7 +87,7 @@ fn settings_of_new_tables_reach_the_database_and_the_record() {
     assert!(again.stderr.contains("hint: add --drop"), "{again:?}");
     let continued = run("");
     continued.prints("\"continued\"");
-    // What the table sets for itself is known of one that is there, too.
+    // The own settings of an existing table are known as well.
     continued.prints("\"table.fillfactor\": \"70\"");
     assert!(!continued.stdout.contains("\"with.fillfactor\""), "{continued:?}");
     let sharded = run("--shards 3");
@@ -95,7 +95,8 @@ fn settings_of_new_tables_reach_the_database_and_the_record() {
     sharded.reports("--shards: tables of PostgreSQL");
 }
 
-/// As relatives of PostgreSQL lack some of what tells their settings, and roles the right to it.
+/// Compatible servers lack some of the views of settings, and roles may lack the privilege to read
+/// them.
 #[test]
 fn settings_that_cannot_be_read_end_neither_check_nor_run() {
     if skipped() {

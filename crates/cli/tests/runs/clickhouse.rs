@@ -95,7 +95,7 @@ fn rows_of_partitions_that_are_deleted_doubled_and_altered_are_counted_exactly()
     assert_eq!((found.missing, found.duplicated, found.altered), (1, 1, 4));
 }
 
-/// What a server kept of its table's own limits is in the record of a run that found the table.
+/// A table's own limits are in the record of a run that found the table.
 #[test]
 fn settings_of_a_table_that_is_there_are_known_beside_those_of_the_server() {
     if skipped() {

@@ -121,7 +121,7 @@ fn ctrl_c_ends_the_wait_for_the_start() {
 struct Locked(Child);
 
 impl Locked {
-    /// The workload's table, so that nobody else can even read it.
+    /// The workload's table, locked so that no other client can even read it.
     fn of(server: &Postgres) -> Self {
         Self::by(server, "LOCK TABLE cpu IN ACCESS EXCLUSIVE MODE")
     }
@@ -294,7 +294,7 @@ fn a_try_of_a_killed_run_whose_statement_is_still_running_is_gone_with_the_next_
     until_waiting(&server, 1);
     running.kill();
     let next = place.start(&split(&words));
-    // The statement that the killed run left behind, and the next run behind it.
+    // The statement that the killed run left running, and the next run waiting for it.
     until_waiting(&server, 2);
     drop(locked);
     let called = next.end();

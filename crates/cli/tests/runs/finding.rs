@@ -133,7 +133,7 @@ fn stalls_that_make_p99_differ_from_probe_to_probe_are_named() {
     // The same target without stalls.
     let called = place.typed(&format!("find cpu {TARGET} {load}"));
     assert!(!called.stdout.contains("stalls of about"), "{}", called.stdout);
-    // What its rate of ops allows was announced, and is in the result.
+    // The accuracy that its op rate allows was announced, and is in the result.
     called.prints("accuracy       nine of ten marks at ");
 }
 

@@ -81,7 +81,7 @@ fn what_tables_of_a_target_do_not_have() {
 
     hint: write it there, such as `sim:?shards=6&replicas=1`; `tune` and `scale` vary it with `--over sim.replicas=0,1`, or `&replicas={variant}` and `--variant 0 --variant 1`
     ");
-    // A preview refuses what a run would, and takes what its hint proposes.
+    // A preview rejects the same input as a run, and accepts the proposal of its hint.
     let sized = "scale cpu sim:?nodes={nodes}&replicas=0 --nodes 2,3 --each run --dry-run";
     let preview = |more: &str| {
         let words: Vec<&str> = sized.split(' ').chain(more.split(' ')).collect();

@@ -159,8 +159,8 @@ fn a_run_that_lives_and_could_not_write_its_heartbeat_keeps_its_tables() {
     assert!(first.end().stdout.contains("data           clean"));
 }
 
-/// Lists what Highwater created there and nothing else; drops what no run holds, and leaves nothing behind. `sql`
-/// runs a statement there.
+/// Lists only the tables that Highwater created there; drops those that no run holds, and leaves nothing behind.
+/// `sql` runs a statement there.
 fn listed_and_dropped(url: &str, sql: &dyn Fn(&str) -> String) {
     let place = Place::new().verbose();
     let tables = |more: &str| place.typed(&format!("tables {url} {more}"));

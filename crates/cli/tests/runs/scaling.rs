@@ -165,7 +165,7 @@ fn searches_grow_to_the_size_that_a_rate_needs() {
         let error = trial.figures.per_s / truth - 1.0;
         assert!(error.abs() < 0.03, "{trial:?}");
     }
-    // Beside what was confirmed stands what failed, and never the interval of the estimate.
+    // The confirmed value is shown with the failed one, never with the interval of the estimate.
     let figures = &scale.trials[1].figures;
     let (confirmed, failed) = (figures.per_s, figures.failed.unwrap());
     assert!(confirmed < failed && figures.estimate.is_some(), "{figures:?}");

@@ -101,7 +101,8 @@ fn each_configuration_of_the_axes_grows_beside_the_others() {
     assert_eq!(place.runs().len(), 4);
 }
 
-/// The axis was declared, so batches of two sizes are no other question; by hand they are, and the flag is named.
+/// The axis was declared, so two batch sizes are the same question; without the declaration they are not, and the
+/// flag is named.
 #[test]
 fn an_axis_of_the_workload_is_compared_and_by_hand_it_is_named() {
     let place = Place::new();

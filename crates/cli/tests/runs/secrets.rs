@@ -172,7 +172,7 @@ fn a_whole_run_with_a_password_leaves_no_trace_of_it() {
     assert_secret(&place, &refused);
 }
 
-/// Where a password comes from: what is added to the URL, and the environment.
+/// The source of a password: a part of the URL, and the environment.
 type Origin<'a> = (String, Vec<(&'a str, String)>);
 
 /// A server on whose tables each insert fails with the password in the server's words: neither files, nor outputs, nor
@@ -250,7 +250,7 @@ fn a_password_that_postgresql_repeats_is_kept_nowhere_whatever_its_origin() {
         ],
     );
 
-    // What a browser is shown meanwhile.
+    // The page in a browser meanwhile.
     let place = Place::new().verbose();
     let words = split("-c 2 --batch 20 --set hosts=20 -d 3s --warm-up 0s --audit count --ui=0");
     let mut running = place.start(&[&["run", "cpu", &in_url], &words[..]].concat());
@@ -307,7 +307,7 @@ fn a_password_that_clickhouse_repeats_is_kept_nowhere_whatever_its_origin() {
     let in_url = without.replacen(&format!("{user}@"), &format!("{user}:{password}@"), 1);
     let made = Place::new().typed(&format!("load cpu {in_url} --rows 100 --set hosts=20 -q"));
     assert!(matches!(made.code, Some(0 | 3)), "{made:?}");
-    // The words of the server repeat what is no number.
+    // The server's message repeats a value that is not a number.
     server.sql(&format!(
         "CREATE MATERIALIZED VIEW tell ENGINE = Null AS \
          SELECT toUInt8(concat('{password}', hostname)) AS n FROM cpu"

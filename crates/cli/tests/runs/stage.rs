@@ -52,7 +52,7 @@ struct State {
     /// On a tape: after the last replayed exchange.
     position: usize,
     inserts: u64,
-    /// The audit tries itself: what is inserted now is no insert of the load.
+    /// The canary runs: its inserts are not those of the load.
     trying: bool,
     /// Of the lease of the run that was recorded, and of this one; of one length.
     recorded_token: String,
@@ -200,7 +200,7 @@ impl State {
         self.trying &= !request.contains("DROP TABLE");
     }
 
-    /// What a heartbeat is answered: the lease is there.
+    /// The response to a heartbeat: the lease exists.
     fn beat(&self, request: &str) -> Played {
         let is_read = |exchange: &&Exchange| {
             exchange.request == request && exchange.answer.contains(&self.recorded_token)

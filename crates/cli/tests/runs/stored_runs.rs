@@ -43,7 +43,7 @@ fn stored_runs_are_listed_opened_and_compared() {
     for nothing in ["run/..%2F..%2Fetc", "run/nosuch", "delete/nosuch"] {
         expect(&fetched(page, &format!("GET /{nothing}"), ""), 404, &[]);
     }
-    // What is not possible is said in the frame of the other pages, with the way back.
+    // An impossible action is reported in the frame of the other pages, with a link back.
     let alone = fetched(page, &format!("GET /compare?run={first}"), "");
     expect(&alone, 400, &["To compare, choose from 2 to 100 runs in the list.", "id=\"runs\""]);
     let refused = fetched(page, "POST /delete", &format!("id={first}"));
@@ -72,7 +72,7 @@ fn only_id(place: &Place) -> String {
     run.file_name().unwrap().to_string_lossy().into_owned()
 }
 
-/// The text of a record of a run whose process is gone.
+/// The text of a record of a run whose process has ended.
 const KILLED: &str = "the program ended without writing its record";
 
 #[test]
@@ -139,7 +139,7 @@ fn a_search_that_goes_on_is_opened_with_its_trials() {
     search.wait_for("probe 2: ");
     let (server, page) = serving(&place, "");
     let address = format!("/run/{}", only_id(&place));
-    // It is nobody's who stopped it, and nothing to resume.
+    // No user stopped it, and there is nothing to resume.
     let so_far = place.call(&["show"]);
     assert!(so_far.stdout.contains("RUNNING"), "{so_far:?}");
     for wrong in ["--resume", "interrupted", "INCONCLUSIVE"] {

@@ -91,7 +91,7 @@ fn of_equal_settings_none_is_called_better() {
     called.prints(" tie (within ");
 }
 
-/// A cluster that turns away what its short queues do not hold: a third of the grid is valid.
+/// A cluster that rejects ops beyond its short queues: a third of the grid is valid.
 const SHORT_QUEUES: &str =
     "sim:?nodes=2&cores=2&replicas=0&request=20ms&row=1ms&rtt=20ms&queue=8&shards=8";
 

@@ -158,7 +158,7 @@ fn long_the_readmes_first_command_ends_well_and_has_an_interval_or_says_why_not(
     assert!(without.len() <= WITHOUT_MOST, "{without:?}");
 }
 
-/// A cluster that could do ten times what its load generator sends.
+/// A cluster with ten times the capacity of its load generator.
 const BOUNDED: &str =
     "sim:?nodes=2&cores=4&shards=8&replicas=0&row=1ms&query=1ms&queue=inf&client=400";
 
@@ -175,7 +175,7 @@ fn a_simulated_load_generator_is_the_limit_however_many_sessions_there_are() {
         assert_eq!(by.resource, Resource::LoadGenerator, "{load:?}");
         assert!(has(&record, ReasonCode::ClientSaturated), "{load:?}: {:?}", record.judgments);
     }
-    // Far below what it sends, nothing is said against it.
+    // Far below the load generator's capacity, there is no complaint.
     let place = Place::new().verbose();
     let below = ["run", "cpu", BOUNDED, "-c", "84", "--rate", "200"];
     let record = record(&place.call(&[&below[..], &words].concat()));

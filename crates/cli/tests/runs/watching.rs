@@ -231,7 +231,7 @@ fn a_search_is_seen_with_its_trials() {
     assert!(seen.contains("<h2>Trials</h2>"), "{seen}");
     assert!(last.contains("<h2>Probes</h2>"), "{last}");
     assert!(!seen.contains("id=\"stop\""), "nobody said that it may");
-    // The report comes to the same address.
+    // The report is served at the same address.
     assert!(last.contains("confirmed") && !last.contains("id=\"parts\""), "{last}");
 }
 

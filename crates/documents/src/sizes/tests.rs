@@ -29,7 +29,7 @@ fn within(what: &str, value: f64, bounds: std::ops::RangeInclusive<f64>) {
     assert!(bounds.contains(&value), "{what}: {value} is not in {bounds:?}");
 }
 
-/// What is promised of all predictions.
+/// The claim about all predictions.
 fn check_all(cases: &[Case]) {
     let all = score(cases, |_| true);
     within("coverage by series", all.held_by_series, 0.86..=0.95);
@@ -70,8 +70,8 @@ fn long_clusters_that_grew_near_linearly_have_narrow_intervals_that_hold() {
     within("near-linear so far, coverage by series", near.held_by_series, 0.87..=0.97);
 }
 
-/// What is claimed, on series that no constant was chosen on. 17 sources leave much open: the interval of their level
-/// must include nine of ten, and a method that misses one in five is not nine of ten.
+/// The claim, on the validation series. With 17 sources, the uncertainty is large: the interval of their level must
+/// include nine of ten, and a method that misses one in five does not reach nine of ten.
 #[test]
 fn series_that_are_kept_apart_are_predicted_as_well_as_is_claimed() {
     let all = cases(&kept_apart());
@@ -106,7 +106,7 @@ fn the_assumed_growth_holds_on_other_systems_as_often_as_is_documented() {
     within("coverage by source", all.held_by_source, 0.86..=0.97);
 }
 
-/// Three publishers are too few to leave one out in turn: the interval is as wide as what they published.
+/// Three publishers are too few for leaving one out: the interval is as wide as their published values.
 #[test]
 fn where_every_node_holds_all_rows_the_assumed_growth_spans_what_was_published() {
     let mut series = ScaledSeries::of(&everywhere());

@@ -267,8 +267,8 @@ fn sessions_can_be_searched_too() {
     assert!((found.failed.unwrap() - 21.0).abs() < 1e-9, "{found:?}");
 }
 
-/// A node of several that is half as fast, or has more of the shards, is full before the others: what it does not keep up
-/// with is far less than the 1% of all ops that need not be acknowledged, and its queue grows.
+/// One of several nodes that is half as fast, or has more shards, is saturated before the others: the ops that it
+/// cannot handle are far less than the 1% of all ops that need not be acknowledged, and its queue grows.
 fn hot_node(url: &str, stream: &'static str, seed: u64) -> ExperimentRecord {
     let mut hunt = Hunt::new(url, stream);
     if stream == "insert" {

@@ -1,4 +1,5 @@
-//! Locust: samples that were made anew after public reports, because they were recorded elsewhere.
+//! Locust: samples that were reconstructed from public reports, because they were recorded
+//! elsewhere.
 
 use super::{close, fails, imported, leave_out, ms, noted, parsed_run, sample};
 use highwater_model::record::{ImportedPace, MissingField};

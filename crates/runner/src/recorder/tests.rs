@@ -1,4 +1,4 @@
-//! What the recorder counts, and where.
+//! The counts of the recorder, and their place.
 
 use highwater_model::event::LATENCY_BOUNDS_NS;
 use highwater_model::outcome::{ErrorClass, OpError};
@@ -119,7 +119,7 @@ fn row_latency_is_the_waiting_for_the_batch_and_the_latency_of_the_op() {
     assert_eq!(rows.count, 1_000);
     // Waits spread evenly over 0 … 999 ms, plus 10 ms; strata of 62 rows blur by half a stratum.
     assert!(rows.p50.unwrap().abs_diff(ms(509).0) < ms(35).0, "{rows:?}");
-    // Exactly the rows with more than 500 rows behind them wait longer than 500 ms.
+    // Exactly the rows with more than 500 rows after them wait longer than 500 ms.
     assert_eq!(windows.over[0].iter().sum::<u64>(), 499);
     assert_eq!(windows.ended.iter().sum::<u64>(), 1);
 }
@@ -135,7 +135,7 @@ fn open_load_counts_what_was_due_and_what_failed_per_window() {
     recorder.record(&ended([120, 0, 120, 130], &Outcome::applied(10)));
     recorder.record(&ended([130, 0, 130, 350], &refused));
     recorder.record_dropped(0, ms(210), Nanos::ZERO);
-    // Its session asked because it was free: nothing was offered.
+    // Its session sent it because it was idle: nothing was offered.
     let closed = Ended { closed: true, ..ended([0, 0, 0, 10], &refused) };
     recorder.record(&closed);
     let windows = whole(&recorder.take().windows);

@@ -1,5 +1,5 @@
-//! Column types that store less than was sent, or something else, and settings that change what is read back: a healthy
-//! database is not blamed.
+//! Column types that store less than was sent, or something else, and settings that change what is read back: no fault
+//! of a healthy database is reported.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -258,7 +258,7 @@ fn a_limit_of_rows_that_the_server_was_given_hides_none() {
     });
 }
 
-/// Why a run on these columns does not begin; nothing of what it tried is left.
+/// Why a run on these columns does not begin; nothing of its canary remains.
 fn refusal(database: &Database, columns: &[(&str, &str, &str)]) -> String {
     refusal_of(database, columns, |job| job)
 }
@@ -373,7 +373,7 @@ fn values_that_hardly_any_row_has_are_tried_too() {
                 assert!(says.contains(part), "{part}: {says}");
             }
         }
-        // What is never chosen, and ends that fit, are no reason.
+        // Values that are never chosen, and extremes that fit, are not a reason.
         let dialect = if matches!(database, Database::MariaDb(_)) { "mysql" } else { "postgresql" };
         let columns = [("x", never, "varchar(5)"), ("y", &*up_to(32_767), "smallint")];
         let job = job(&typed(dialect, &columns), AuditLevel::Full);
@@ -392,7 +392,7 @@ fn typed_and(dialect: &str, columns: &[(&str, &str, &str)], statement: &str) -> 
         .replacen(key, &format!(", \"{statement}\"]{key}"), 1)
 }
 
-/// A trigger counts inserts where they are not removed with the table.
+/// A trigger counts inserts in a place that is not removed with the table.
 #[test]
 fn trying_a_slow_target_takes_a_moment() {
     const LOAD: u64 = 40;

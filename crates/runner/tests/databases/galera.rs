@@ -68,7 +68,7 @@ fn a_node_that_is_lost_in_mid_load_loses_no_row_and_doubles_none() {
     // No false alarm.
     expect_clean_runs(&held(), 3);
 
-    // The first node, which is also the one that is asked around the load.
+    // The first node, which is also the one queried before and after the load.
     let job = job(&held(), 10);
     let kills = || {
         wait_for_rows(&held(), 1, 100 * BATCH);

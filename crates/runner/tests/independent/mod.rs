@@ -2,12 +2,12 @@
 //! simple, with queues and an event for each piece's end. It shares no code with `sim:`, and must not use any of the
 //! project, so that an error in one is not repeated in the other.
 //!
-//! Where the page is ambiguous:
+//! Choices where the page is ambiguous:
 //!
 //! - Pieces of one op reach a node one after another, so a later one encounters the earlier ones.
 //! - A batch whose rows cannot be divided evenly by the shards adds one row to the first shards, counted from its
 //!   random one.
-//! - A piece that arrives during a stall takes an idle core at once, and starts when the stall is over.
+//! - A piece that arrives during a stall takes an idle core at once, and starts when the stall ends.
 #![allow(dead_code, clippy::allow_attributes, reason = "each test program uses a part of it")]
 
 mod chances;

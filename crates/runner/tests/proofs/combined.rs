@@ -153,7 +153,7 @@ fn implied_by(seen: &Seen) -> Verdict {
             if batch.answer == answer { batch.rows } else { 0 }
         })
     };
-    // What the model stored of an applied batch.
+    // The rows of an applied batch that the model stored.
     let stored = |batch: &Batch| {
         if batch.applied { batch.rows - batch.dropped } else { 0 }
     };

@@ -101,7 +101,7 @@ fn shares_together_send_what_one_load_generator_sends() {
     let root = tempfile::tempdir().unwrap();
     let target = thinking("inf").open_target(root.path());
     let parts = [1, 2].map(|index| {
-        // The second one begins when the first is over, on the tables created by the first.
+        // The second one begins when the first has ended, on the tables created by the first.
         let part = thinking("inf").share_of(index, 2);
         acknowledged(&part.run_on(Arc::clone(&target), root.path()).record)
     });

@@ -33,9 +33,9 @@ pub(crate) struct Faults {
     pub(crate) room: Option<(u64, u64)>,
     /// A count of the whole table has no room either.
     pub(crate) refuses_whole_counts: bool,
-    /// How often one was asked for.
+    /// Number of times that one was requested.
     pub(crate) whole_counts: AtomicU64,
-    /// Slices of the sums that were asked for.
+    /// Slices of the requested sums.
     pub(crate) slices_requested: Mutex<Vec<Option<KeyRange>>>,
     /// A statement is running forever.
     pub(crate) never_quiet: bool,

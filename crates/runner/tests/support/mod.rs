@@ -36,7 +36,7 @@ use self::hooked::Hooked;
 
 /// Version of the program in records.
 const VERSION: &str = "0";
-/// What makes a workload what it is: its file, its settings, the seed.
+/// The definition of a workload: its file, its settings, the seed.
 type MadeOf = (Option<&'static str>, Vec<(&'static str, String)>, u64);
 
 /// A planned run.
@@ -343,7 +343,7 @@ pub(crate) fn try_run_on(
 /// Points of a run that its user sees.
 #[derive(Clone, Copy)]
 pub(crate) enum At {
-    /// This second is over.
+    /// This second has ended.
     Second(u64),
     /// Filling of tables begins.
     Load,

@@ -1,5 +1,5 @@
-//! Predictions of sizes that were not measured yet, and the sizes beside each other: figures of an article, and clusters
-//! of known growth.
+//! Predictions of sizes that are not measured yet, and comparisons of sizes: figures of an article, and clusters of
+//! known growth.
 
 use highwater_analysis::fixture::growth::{add, grown, growth, of_verdict};
 use highwater_model::record::Question;
@@ -12,7 +12,7 @@ use crate::series::{names, of_record};
 const ARTICLE: [(u32, f64); 5] =
     [(1, 293_147.0), (2, 493_723.0), (3, 676_781.0), (4, 856_460.0), (5, 1_043_659.0)];
 
-/// What is predicted for a size from these.
+/// The prediction for a size from these.
 fn predicted_from(sizes: &[(u32, f64)], nodes: u32) -> Option<PredictedRate> {
     let mut scale = grown(sizes);
     scale.trials.pop();
@@ -38,7 +38,7 @@ fn each_size_is_predicted_from_those_before_it() {
         near(found.high90, high);
         assert!(found.holds(ARTICLE[known].1), "{found:?}");
     }
-    // Nothing is said of more than twice the largest size, and nothing without any.
+    // There is no prediction for more than twice the largest size, and none without any size.
     assert!(predicted_from(&ARTICLE[..2], 4).is_some());
     assert_eq!(predicted_from(&ARTICLE[..2], 5), None);
     assert_eq!(predicted_from(&[], 1), None);
@@ -132,7 +132,7 @@ fn sizes_are_set_beside_each_other_as_in_the_article() {
     near(figures(|size| size.compared.increase), &[1.0, 0.5, 0.3333, 0.25]);
     near(figures(|size| size.compared.change), &[0.6842, 0.3708, 0.2655, 0.2186]);
     near(figures(|size| Some(size.compared.of_linear)), &[1.0, 0.8421, 0.7696, 0.7304, 0.7120]);
-    // The rule is off by so much, from one size to the next.
+    // The error of the rule, from one size to the next.
     let off = figures(|size| Some(size.compared.rule_of_thumb? / size.trial.figures.per_s - 1.0));
     near(off, &[0.0688, 0.0213, 0.0009, -0.0152]);
     // 3.6 an hour are a thousandth a second.
@@ -149,7 +149,7 @@ fn sizes_are_set_beside_each_other_as_in_the_article() {
     assert!(!report.models.is_empty() && report.identifiability.is_some());
 }
 
-/// What each query gained since the first size, where the article's totals hide which of them grew less.
+/// The gain of each query since the first size; the article's totals hide which of them grew less.
 #[test]
 fn each_query_is_set_beside_its_own_first_size() {
     let record = super::fixture::queried();
@@ -217,9 +217,9 @@ fn shape(dice: &mut Dice, seed: u64) -> impl Fn(u32) -> f64 + use<> {
     }
 }
 
-/// Six kinds of growth, a hundred clusters each, each mark known as well as a search finds it. The intervals are those
-/// that held on published series, so that they hold more often here than the nine of ten that they promise; what they
-/// miss are limits that come without warning.
+/// Six kinds of growth with a hundred clusters each; marks are as precise as those of a search. The intervals are
+/// those calibrated on published series, so they hold more often here than the stated nine of ten; the misses are
+/// limits that appear without warning.
 #[test]
 fn predictions_of_next_sizes_hold_on_clusters_of_known_growth() {
     let sweeps: [&[u32]; 4] = [&[1, 2, 3, 4, 5], &[3, 6, 12, 24], &[2, 3, 4, 6, 8], &[1, 2, 4, 8]];

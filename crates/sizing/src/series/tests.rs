@@ -182,7 +182,7 @@ fn shards_and_replicas_are_those_of_the_target_and_not_what_the_workload_declare
         let found = [names::NODES, names::PRIMARY_SHARDS, names::REPLICAS];
         assert_eq!(found.map(|name| point.number(name)), expected, "{target:?} {given:?}");
     };
-    // The hosts that rows are about are no nodes.
+    // The hosts that rows describe are not nodes.
     check(&[], &[], [None, None, None]);
     check(
         &[("nodes", "3"), ("shards", "12"), ("replicas", "1")],

@@ -46,7 +46,7 @@ fn golden_rows_of_every_generator() {
     "#);
 }
 
-/// Where a value stands among others of its column: a text by its length.
+/// The rank of a value among others of its column: for a text, by its length.
 fn rank(value: &Value) -> f64 {
     match value {
         Value::Integer(number) | Value::TimestampMs(number) => signed_to_f64(*number),

@@ -16,7 +16,7 @@ fn errors(text: &str) -> Vec<UserError> {
     WorkloadSpec::parse(text).err().unwrap_or_default()
 }
 
-/// What the place of an error underlines; empty if it is not in the file.
+/// The text underlined at the place of an error; empty if it is not in the file.
 fn there(error: &UserError) -> String {
     let underlined = error
         .place

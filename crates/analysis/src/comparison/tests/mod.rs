@@ -211,7 +211,7 @@ fn interval_chance_and_detectable_difference_are_those_of_another_program() {
 
 /// The smallest n at which t of the noncentral distribution with 2 (n - 1) degrees of freedom exceeds the quantile of
 /// the level with probability 80%, integrated numerically. The approximated difference is above the exact one by 1% at
-/// most from three runs on; n grows with its square, so it could be 2% greater. In none of these cases it is.
+/// most from three runs on; n grows with its square, so it could be 2% greater. It is not in any of these cases.
 #[test]
 fn the_repeats_that_are_named_are_those_of_the_noncentral_distribution() {
     for (risk, spread, exact) in [

@@ -65,7 +65,7 @@ fn parts_are_too_many_from_the_setting_on_or_where_inserts_are_held_up() {
     // A table may have its own limit.
     assert_eq!(parts(20.0, Some("150"), 1.0), ["too_many_parts"]);
     assert_eq!(parts(900.0, None, 0.0), NONE, "nobody knows the limit");
-    // As it was given, and as the target has it, whoever made the table.
+    // As given by the user, and as reported by the target, no matter who created the table.
     for (of_tables, of_given) in
         [(None, Some("300")), (Some("300"), None), (Some("300"), Some("9"))]
     {

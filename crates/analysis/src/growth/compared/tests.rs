@@ -184,7 +184,7 @@ fn no_verdict_stands_where_the_questions_differ() {
     assert_eq!(other.differences[0].name, "target");
 }
 
-/// The hash says no more than the parameter, and is named only where nothing else shows the difference.
+/// The hash adds nothing to the parameter, and is named only if nothing else shows the difference.
 #[test]
 fn a_parameter_that_differs_is_named_and_one_that_was_declared_is_no_other_question() {
     let (mut a, mut b) = (linear(), linear());
@@ -208,7 +208,7 @@ fn a_parameter_that_differs_is_named_and_one_that_was_declared_is_no_other_quest
     assert_eq!(by_hand[0], "parameter batch: 250 1000");
     assert!(!by_hand.iter().any(|of| of.contains("fingerprint") || of.starts_with("plan")));
     assert_eq!(with(&a, &b, &["batch"]), [""; 0]);
-    // Whatever else differs is another question all the same.
+    // Any other difference still makes it a different question.
     let parameters = &mut b.last_run.workload.parameters;
     parameters.insert("size".to_owned(), "7".to_owned());
     assert_eq!(with(&a, &b, &["batch"]), ["parameter size:  7"]);
@@ -228,7 +228,7 @@ fn a_parameter_that_differs_is_named_and_one_that_was_declared_is_no_other_quest
     assert_eq!(compare_growths(one, other, 0.05, &declared).sizes.len(), 3);
 }
 
-/// An estimate errs to both sides alike; what is shown is the confirmed rate of each growth.
+/// An estimate errs equally to both sides; the confirmed rate of each growth is shown.
 #[test]
 fn searches_are_compared_by_their_estimates_where_both_have_one() {
     let estimated = |confirmed: f64, value: f64| {

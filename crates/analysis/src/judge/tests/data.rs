@@ -1,4 +1,4 @@
-//! What an audit makes of the data, and of the exit code.
+//! The effect of an audit on the judgment of the data, and on the exit code.
 
 use super::*;
 
@@ -132,7 +132,7 @@ fn a_wrong_expression_of_the_audit_is_named_and_no_loss() {
         let said = "`key` of table `cpu`: 0 came out for row 7; it is `a + b`";
         assert_eq!(judge(&record).data.reasons[0].evidence, said);
     }
-    // What another table lost is lost.
+    // Rows lost from another table are lost.
     let mut record = closed();
     record.audit.wrong_sql.push(wrong_key());
     lose_rows(&mut record, 1);

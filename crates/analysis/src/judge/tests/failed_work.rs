@@ -1,4 +1,4 @@
-//! What may fail where nothing says how much.
+//! The default bound on failures.
 
 use highwater_model::record::HostRecord;
 
@@ -52,7 +52,7 @@ fn an_op_that_was_acknowledged_in_part_counts_by_its_rows() {
         said.starts_with("insert: 6,201 of 10,000 rows (62.0%) were not acknowledged: conflict"),
         "{said}"
     );
-    // Rows of which nobody knows failed as well.
+    // Rows with an unknown outcome failed as well.
     let mut unknown = run(0, 0, 0);
     unknown.results[0].rows.unknown = 101;
     assert_eq!(objective(&unknown), errors_missed());
@@ -136,7 +136,7 @@ fn a_stream_counts_over_all_its_phases_and_by_itself() {
     assert_eq!(failing(&record, may_fail + 1), errors_missed());
 }
 
-/// A drift says nothing about how many ops failed.
+/// A drift does not affect how many ops failed.
 #[test]
 fn a_drift_does_not_spoil_that_too_much_failed() {
     let mut record = run(11, 0, 110);

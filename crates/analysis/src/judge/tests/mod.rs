@@ -21,7 +21,7 @@ use crate::fixture::{
     MS, S, closed, gate_op, incident, lose_rows, note, open_gate, open_gate_of, open_steps,
 };
 
-/// What a judgment says, without its words.
+/// The content of a judgment, without its text.
 fn measurement(record: &RunRecord) -> (Measurement, Vec<ReasonCode>) {
     codes(judge(record).measurement)
 }
@@ -251,7 +251,7 @@ fn client_lag_counts_by_what_it_adds_to_a_percentile() {
         result.client_lag_ns.p99 = Some(lag);
         measurement(&record)
     };
-    // Late by 30 ms, and yet the percentile is what it is without that.
+    // Late by 30 ms, but the percentile is the same without the delay.
     assert_eq!(undelayed(95 * MS, 30 * MS), VALID);
     assert_eq!(undelayed(94 * MS, MS / 10), invalid(ReasonCode::ClientLag));
     // Without our delay the objective would be met, and with it it is not.

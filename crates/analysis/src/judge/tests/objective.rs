@@ -1,4 +1,4 @@
-//! What an objective is held against: shares of what, rates of what, and what was measured at all.
+//! The basis of an objective: which fractions, which rates, and which measurements.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn rejections_are_a_share_of_the_ops_and_the_targets_own_count_is_reported_where
     let said = evidence(&record);
     assert!(said.contains("5 of 10,000 ops"), "{said}");
     assert!(!said.contains("by its own count"), "{said}");
-    // Another tool may not tell what it offered.
+    // Another tool may not report what it offered.
     let bounds = &mut record.plan.definition.objectives;
     *bounds = vec![Objective::Rejected { max_ppm: 500 }];
     assert_eq!(objective(&record).0, ObjectiveValue::Met);
@@ -27,7 +27,7 @@ fn a_rate_must_be_sustained_as_far_as_it_was_offered_and_but_for_one_op() {
     let mut record = open_gate();
     record.results[0].offered = 9_000;
     record.streams[0].throughput.rows_per_s = 892.0;
-    // What we did not offer is no failure of the target.
+    // Ops that were not offered are not the target's failure.
     assert_eq!(objective(&record), MET);
     record.streams[0].throughput.rows_per_s = 890.0;
     let missed = missed(ReasonCode::RateNotSustained);
@@ -118,7 +118,7 @@ fn too_few_ops_leave_a_percentile_and_its_objective_undecided_and_name_the_lengt
     let said = reason.sentence();
     let expected = "p99 cannot be judged: 999 ops measured, 1,000 needed; about 20 s would decide";
     assert!(said.contains(expected), "{said}");
-    // What is missed besides is missed.
+    // Other missed objectives stay missed.
     let mut failing = few;
     let bounds = &mut failing.plan.definition.objectives;
     bounds.push(Objective::Errors { max_ppm: 0 });
@@ -283,7 +283,7 @@ fn the_cpu_of_every_node_is_bounded_and_must_be_known() {
             ..TargetTelemetry::default()
         };
         record.target_telemetry = Some(telemetry);
-        // What the load generator does is no part of it.
+        // The load generator's delays are not part of it.
         record.clients[0].machine_cpu_fraction = Some(1.0);
         record.plan.definition.objectives = vec![Objective::Cpu { max_ppm: 800_000 }];
         objective(&record)

@@ -1,4 +1,4 @@
-//! What a drift makes of a measurement, and of the exit code.
+//! The effect of a drift on a measurement, and on the exit code.
 
 use super::*;
 

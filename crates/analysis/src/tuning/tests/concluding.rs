@@ -1,4 +1,5 @@
-//! What the record of a configuration says to a tuning, how a tuning is judged as a whole, and its points.
+//! The figures that a tuning takes from a configuration's record, the judgment of a whole tuning, and its
+//! points.
 
 use super::*;
 use crate::fixture::{closed, incident, judged, lose_rows, open_gate};
@@ -7,7 +8,7 @@ use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode};
 use highwater_model::record::{ExperimentRecord, IncidentKind, RunRecord, Steadiness};
 use highwater_model::tune::NoBest;
 
-/// What is taken from a record that was changed so.
+/// The figures taken from a record with this change.
 fn shown(mut record: RunRecord, change: fn(&mut RunRecord)) -> (TrialVerdict, Vec<ReasonCode>) {
     change(&mut record);
     let measured = measured(TuneFigure::Throughput, &judged(record));

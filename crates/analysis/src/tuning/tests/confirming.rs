@@ -1,4 +1,4 @@
-//! The confirming round: which of two is better, and whether that can be told.
+//! The confirming round: which of two configurations is better, and whether that can be determined.
 
 use super::super::state::gain95;
 use super::*;
@@ -111,8 +111,8 @@ fn who_fails_once_in_the_confirming_round_has_not_won_it() {
 fn a_gain_has_the_interval_of_unequal_variances() {
     let (even, scattered) =
         ([1_040.0, 1_050.0, 1_045.0, 1_042.0, 1_048.0], [960.0, 1_010.0, 900.0, 1_030.0]);
-    // SciPy 1.17, `ttest_ind` of the logarithms with `equal_var=False`; with equal ones the gain would
-    // count as told, at 0.8% to 14.3%.
+    // SciPy 1.17, `ttest_ind` of the logarithms with `equal_var=False`; with equal variances the gain
+    // would count as significant, at 0.8% to 14.3%.
     let [low, high] = gain95(&even, &scattered).unwrap();
     assert!((low + 0.024_699_15).abs() < 1e-6, "{low}");
     assert!((high - 0.181_006_8).abs() < 1e-6, "{high}");

@@ -1,5 +1,5 @@
-//! The way through a grid: a sample, lines along the axes, again while something better is found; and
-//! what a budget leaves of it.
+//! The search of a grid: a sample, lines along the axes, again while something better is found; and
+//! the effect of a budget.
 
 use super::*;
 
@@ -21,7 +21,8 @@ fn the_way_along_a_ridge_is_gone_to_its_end() {
     }
 }
 
-/// Five steps that lead up by turns along two axes; beside them it goes down from the first one.
+/// Five steps that lead up along two axes alternately; next to them, the surface goes down from the
+/// first one.
 fn stairs(at: &[usize]) -> f64 {
     const STEPS: [[usize; 2]; 6] = [[0, 0], [1, 0], [1, 1], [2, 1], [2, 2], [3, 2]];
     let step = STEPS.iter().position(|step| *step == at[..2]);
@@ -43,7 +44,7 @@ fn the_axes_are_gone_along_again_while_something_better_is_found() {
 
 #[test]
 fn a_whole_line_is_looked_at_once_and_then_only_what_is_near_the_best() {
-    // A peak of its own, to which nothing leads.
+    // A separate peak, to which no path leads.
     let peak = |at: &[usize]| {
         if at[0] == 25 { 200.0 } else { 100.0 - len_to_f64(at[0]) }
     };
@@ -91,7 +92,7 @@ fn halving_goes_by_what_was_known_then_and_counts_all_that_was_measured_of_a_cel
     assert_eq!((&best.at, other), (&vec![1], &vec![2]));
 }
 
-/// Runs it to its end; each trial takes what `takes` says of its purpose.
+/// Runs it to its end; `takes` returns the duration of a trial of each purpose.
 fn taking(tune: &mut TuneRecord, takes: impl Fn(TrialPurpose) -> u64) -> TuneOutcome {
     loop {
         match next(tune) {
@@ -136,7 +137,7 @@ fn a_confirming_round_that_the_budget_does_not_suffice_for_is_not_gone_on_with()
     assert!(no_best.best_so_far.is_some());
 }
 
-/// A third of the grid is valid: where the target turns nothing away.
+/// A third of the grid is valid: where the target does not reject anything.
 fn corner(at: &[usize]) -> TrialVerdict {
     if at[0] <= 1 && at[1] <= 3 { TrialVerdict::Counts } else { TrialVerdict::Missed }
 }
@@ -183,7 +184,7 @@ fn that_none_is_valid_is_reported_only_of_a_whole_grid() {
         assert_eq!(why, NoBestReason::BudgetSpent);
         assert!((80..=100).contains(&trials), "{trials}");
     }
-    // What one run does not report, no other will.
+    // If one run does not report a figure, no other will.
     let mut blind = tune(&[7, 6, 5]);
     assert_eq!(why(&mut blind, TrialVerdict::NotMeasured), (NoBestReason::NoneCounts, 13));
 }

@@ -1,7 +1,7 @@
 //! The policy against response surfaces whose optimum is planted, with noise.
 //!
-//! A surface is a function from a configuration to its true figure; what a probe shows is drawn around it by
-//! seed. So hundreds of tunings take a moment. Whole runs on the simulated cluster are tests of the
+//! A surface is a function from a configuration to its true figure; results of probes are sampled around it
+//! from a seed. So hundreds of tunings take a moment. Whole runs on the simulated cluster are tests of the
 //! command line.
 
 mod concluding;
@@ -18,7 +18,7 @@ use crate::fixture::{self, S};
 use crate::judge::measured_streams;
 use crate::synthetic::Noise;
 
-/// Spread of what a probe shows, as a share.
+/// Relative spread of a probe's results.
 const SPREAD: f64 = 0.01;
 
 fn tune(lengths: &[usize]) -> TuneRecord {
@@ -281,7 +281,7 @@ fn cpu_per_row_is_that_of_the_embedded_threads_or_the_busy_share_of_all_cores() 
     let shown = |record: &_| measured(TuneFigure::ServerCpuPerRow, record).figure;
     let expected = 3.0 / highwater_model::display::ratio(rows, 1);
     assert!((shown(&record).unwrap() / expected - 1.0).abs() < 1e-9);
-    // The CPU of this process is no server's where the server is another one.
+    // The CPU of this process is not the server's if the server is a separate process.
     record.target.embedded = false;
     assert_eq!(shown(&record), None);
     fixture::add_telemetry(&mut record);
@@ -297,7 +297,7 @@ fn cpu_per_row_is_that_of_the_embedded_threads_or_the_busy_share_of_all_cores() 
     let rows_per_s: f64 = streams.iter().map(|s| s.stream.throughput.rows_per_s).sum();
     let expected = 0.75 * 8.0 / rows_per_s;
     assert!((shown(&record).unwrap() / expected - 1.0).abs() < 1e-9);
-    // What another source says of a CPU is not the target's.
+    // The CPU use reported by another source is not the target's.
     for series in &mut record.target_telemetry.as_mut().unwrap().series {
         "host".clone_into(&mut series.source);
     }

@@ -1,4 +1,5 @@
-//! What a command gives to the one that repeats it: each flag is kept in the record, or left out for a reason.
+//! The flags that a command passes to the one that repeats it: each is stored in the record, or omitted for a
+//! reason.
 
 use super::*;
 use crate::commands::find::FindIntent;
@@ -36,7 +37,7 @@ fn beside(command: &str, flag: &Flag) -> &'static str {
     }
 }
 
-/// What the record keeps of a flag that is given, beside what it needs.
+/// The part of a given flag that the record stores, next to the needed one.
 fn kept(command: &str, flag: &Flag) -> Option<Vec<String>> {
     let value = sample(flag);
     let value = if flag.value.is_some() { format!("|{value}") } else { String::new() };

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::client::{Client, Stage, admin, count, open, points, started, target};
 use crate::support::block_on;
 
-/// Where a proxy cuts.
+/// The position at which a proxy cuts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cut {
     /// It forwards this many bytes of the first insert, and then closes both connections.

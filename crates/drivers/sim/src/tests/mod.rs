@@ -34,7 +34,7 @@ use highwater_driver::table_registry::TablePolicy;
 use highwater_driver::target_url::TargetUrl;
 use highwater_model::user_error::UserError;
 
-/// Time that stands still while any task can run, then jumps to the next deadline.
+/// Time that does not advance while any task can run, then jumps to the next deadline.
 #[derive(Default)]
 struct VirtualTime {
     now: Cell<Nanos>,

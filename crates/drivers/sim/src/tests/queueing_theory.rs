@@ -84,7 +84,7 @@ fn check(parameters: &str, ops: u32, theory: &Theory) {
     }
 }
 
-/// Where the tail falls to 1 − p, from above, by bisection.
+/// The point at which the tail falls to 1 − p, from above, by bisection.
 fn quantile(tail: &dyn Fn(f64) -> f64, p: f64) -> f64 {
     // In small steps upward, because Erlang's alternating sum loses precision for large values.
     let mut high = 1.0;

@@ -297,7 +297,7 @@ fn processes_that_open_a_new_file_at_once_all_get_it() {
         let start = Barrier::new(4);
         thread::scope(|scope| {
             for _ in 0..4 {
-                // Each with a lock of its own, as processes are.
+                // Each with a separate lock, like separate processes.
                 let database = Database::new(settings(&url).unwrap());
                 let start = &start;
                 scope.spawn(move || {

@@ -26,8 +26,8 @@ struct Shown {
     errors: Vec<f64>,
     /// Whether the predicted interval of a size contained its measured mark.
     held: Vec<bool>,
-    /// Whether it contained the cluster's true capacity at that size: where growth was assumed from one size, and where
-    /// it was measured.
+    /// Whether it contained the cluster's true capacity at that size: for growth assumed from one size, and for
+    /// measured growth.
     held_truth: [Vec<bool>; 2],
     said: String,
 }

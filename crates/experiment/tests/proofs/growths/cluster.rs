@@ -84,7 +84,7 @@ impl Shape {
         u32::from(matches!(self, Self::Replica(_)) && nodes > 1)
     }
 
-    /// What limits a cluster of this size.
+    /// The limit of a cluster of this size.
     pub(super) fn limit(self, nodes: u32) -> Resource {
         match self {
             Self::HotShard(_) if nodes > 1 => Resource::HotNode,
@@ -173,7 +173,7 @@ impl Growing {
         )
     }
 
-    /// Rows per second that so many nodes can do, on a machine that did not drift.
+    /// Capacity of this many nodes in rows per second, on a machine that did not drift.
     pub(super) fn truth(&self, nodes: u32) -> f64 {
         let url = TargetUrl::parse(&self.target(nodes, 1.0)).unwrap();
         let parameters = SimParameters::parse(&url.parameters).unwrap();

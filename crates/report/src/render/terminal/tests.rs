@@ -105,7 +105,7 @@ fn a_group_of_which_too_much_failed_begins_with_that() {
     assert!(some.starts_with("too much failed in 2 of 6 runs: insert: 5,050 of 10,000"), "{some}");
     assert!(some.contains("mem is worse than wal"), "{some}");
     assert!(!first(failed(0, None)).contains("failed"));
-    // What is stated is judged below, as it is of one run.
+    // A stated objective is judged below, as for one run.
     let bound = Objective::Errors { max_ppm: 1_000 };
     assert!(!first(failed(2, Some(bound))).contains("failed"));
 }

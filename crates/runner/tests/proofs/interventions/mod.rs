@@ -128,7 +128,7 @@ fn a_changed_rate_begins_a_phase_whose_results_are_its_own() {
     assert_eq!(exit_code(&end), 0, "{:?}", record.judgments);
 }
 
-/// One core serves 100 ops a second: at 50 a second there is no wait, at 200 the wait grows.
+/// One core serves 100 ops per second: at 50 per second there is no wait, at 200 the wait grows.
 #[test]
 fn latencies_of_an_overload_stay_in_its_phase() {
     let target = one_node("cores=1&service=constant&request=10ms");

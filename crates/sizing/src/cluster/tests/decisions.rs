@@ -34,7 +34,7 @@ fn scenarios_have_the_rates_alone_and_each_condition_with_examples_of_what_is_no
     // The lost node takes a replica, which leaves six tenths.
     let left = all[2].replicas_leave.unwrap();
     assert!(left.is_assumed && (left.factor.expected - 0.6).abs() < 1e-9 && all[2].replicas == 1);
-    // What is proven has an interval; what is not has a size to measure, and no interval.
+    // A proven number has an interval; an unproven one has a size to measure, and no interval.
     for scenario in &all {
         assert_ne!(scenario.interval.is_some(), scenario.to_prove.is_some(), "{scenario:?}");
         assert_eq!(scenario.interval.is_some(), scenario.nodes.unwrap() <= 10, "{scenario:?}");
@@ -53,7 +53,7 @@ fn a_stated_condition_is_planned_and_several_are_planned_together() {
     assert!(all.is_planned);
     assert_eq!(all.nodes, Some(plan.nodes.planned));
     assert_eq!(plan.decision.scenarios.iter().filter(|of| of.is_planned).count(), 1);
-    // What is stated to be nothing is no scenario.
+    // A condition that is stated as zero is not a scenario.
     request.growth_per_month = Traced::given(0.0, "--growth");
     request.survive = Traced::given(0, "--tolerate-failures");
     assert_eq!(of(&request, Condition::Growth), None);

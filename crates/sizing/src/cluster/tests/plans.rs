@@ -72,7 +72,7 @@ fn the_measurement_that_proves_a_number_leaves_the_interval_that_was_foretold() 
     }
 }
 
-/// The sizes, and twice the largest one with exactly what is expected of it.
+/// The sizes, and twice the largest one with exactly its predicted rate.
 fn with_next(sizes: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let next = 2.0 * sizes[sizes.len() - 1].0;
     let expected = basis("rows/s", sizes).forecast(next, 0.0, None).prediction().expected;
@@ -181,7 +181,8 @@ fn the_interval_of_nodes_contains_no_size_that_was_measured_not_to_be_enough() {
             );
         }
     }
-    // A gap of sixteen times between two sizes leaves open only what lies in it.
+    // A gap of a factor of sixteen between two sizes leaves only the numbers within it
+    // undetermined.
     let gap = [(1.0, 210e3), (2.0, 380e3), (4.0, 640e3), (63.0, 5e6)];
     let plan = size(&request(vec![need(1e6, basis("rows/s", &gap))]));
     assert!(plan.nodes.interval.unwrap().low > 4, "{:?}", plan.nodes);
@@ -274,7 +275,7 @@ fn nodes_that_may_be_lost_are_added_and_their_headroom_shown() {
     assert!(plan.nodes.headroom_after_loss.expected < plan.nodes.headroom.expected);
     // Without a replica, a lost node loses data.
     assert!(notes(&plan).contains("--replicas 1"));
-    // Replicas that nobody stated are enough to keep the data.
+    // Unstated replicas are enough to keep the data.
     request.replicas = Traced::assumed(0, "as measured");
     let plan = size(&request);
     assert!(!notes(&plan).contains("--replicas 1"));

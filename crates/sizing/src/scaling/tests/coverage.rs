@@ -1,11 +1,11 @@
-//! How often intervals hold what is measured next, on simulated sweeps of every model.
+//! How often intervals contain the next measurement, on simulated sweeps of every model.
 //!
-//! Each sweep has a truth drawn from one model and measurements around it with 3% noise. Truths
-//! spread over what published sweeps show: the efficiency left at the largest measured size lies
-//! between 0.7 and 1 (0.71 to 0.94 in the articles' ingest and query series, whatever their range),
-//! and κ/σ between 0.001 and 0.1 (0.004 to 0.07 in the measured sets of the tests of fits). Real
-//! clusters bend where these models do not, and intervals allow for that; so there is only a least
-//! coverage here, and the level itself is held against published series.
+//! Each sweep has a true curve sampled from one model, and measurements around it with 3% noise.
+//! The curves cover the range of published sweeps: the efficiency left at the largest measured size
+//! lies between 0.7 and 1 (0.71 to 0.94 in the articles' ingest and query series, whatever their
+//! range), and κ/σ between 0.001 and 0.1 (0.004 to 0.07 in the measured sets of the tests of fits).
+//! Real clusters bend where these models do not, and intervals allow for that; so only a minimum
+//! coverage is tested here; the level itself is tested on published series.
 
 use crate::scaling::{Average, Curve, Point, ScalingModel, Sweep};
 use highwater_analysis::synthetic::Noise;
@@ -26,7 +26,7 @@ const DESIGNS: [Design; 4] = [
     Design { known: &[1.0, 2.0, 3.0, 4.0, 6.0, 8.0], predicted_size: 16.0, seed: 40_000_000 },
 ];
 
-/// A truth whose efficiency at the largest size, relative to the smallest, is drawn.
+/// A true curve with a sampled efficiency at the largest size, relative to the smallest.
 fn truth(model: ScalingModel, design: &Design, noise: &mut Noise) -> Curve {
     let (smallest, largest) = (design.known[0], design.known[design.known.len() - 1]);
     let efficiency = 0.7 + 0.3 * noise.uniform();
@@ -56,7 +56,7 @@ fn truth(model: ScalingModel, design: &Design, noise: &mut Noise) -> Curve {
     }
 }
 
-/// Part of so many sweeps whose interval held the next measurement.
+/// Fraction of this many sweeps whose interval contained the next measurement.
 fn coverage(model: ScalingModel, design: &Design, sweeps: u32) -> f64 {
     let mut held = 0;
     for sweep in 0..sweeps {
@@ -74,7 +74,8 @@ fn coverage(model: ScalingModel, design: &Design, sweeps: u32) -> f64 {
     f64::from(held) / f64::from(sweeps)
 }
 
-/// At least 85% for each model, less three standard errors of a share from so few sweeps.
+/// At least 85% for each model, minus three standard errors of a fraction from this number of
+/// sweeps.
 fn check(sweeps: u32) {
     let error = 3.0 * (0.85 * 0.15 / f64::from(4 * sweeps)).sqrt();
     for model in ScalingModel::ALL {

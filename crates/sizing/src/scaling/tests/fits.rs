@@ -33,7 +33,7 @@ fn usl(pairs: &[(f64, f64)], weighting: Weighting) -> (Curve, Vec<f64>, Vec<Opti
     (fit.curve, values, errors, fit.residual_error().unwrap_or(0.0))
 }
 
-/// Equal when rounded to so many decimal places.
+/// Equal when rounded to this number of decimal places.
 #[track_caller]
 fn rounds_to(value: f64, expected: f64, places: i32) {
     let half = 0.5 * 10f64.powi(-places);
@@ -97,7 +97,7 @@ fn many_points_are_those_of_the_published_fit() {
 
 #[test]
 fn a_fit_stops_at_its_bounds_and_says_so() {
-    // More than linear: no model can follow, and each says at which bound it stands.
+    // Superlinear: no model can fit it, and each reports the bound that it reached.
     let pairs = [(1.0, 100.0), (2.0, 220.0), (4.0, 480.0), (8.0, 1000.0)];
     for (model, bound) in [
         (ScalingModel::Affine, 0),

@@ -1,4 +1,4 @@
-//! Predictions of known sweeps, and what they must keep for any.
+//! Predictions of known sweeps, and properties that hold for any sweep.
 
 use proptest::prelude::*;
 
@@ -40,7 +40,7 @@ fn predictions_are_those_of_the_reference() {
     }
 }
 
-/// Half-widths at a doubling after near-linear growth, which is what most who add nodes have.
+/// Half-widths at a doubling after near-linear growth, the most common case when nodes are added.
 #[test]
 fn near_linear_growth_is_predicted_to_a_fifth() {
     for sizes in [&[1.0, 2.0][..], &[1.0, 2.0, 3.0], &[3.0, 6.0, 12.0], &[2.0, 4.0, 6.0, 8.0]] {
@@ -74,7 +74,7 @@ fn chances_are_those_of_the_interval() {
     }
 }
 
-/// What a single fit says of itself: its curve, and as its error that of its residuals.
+/// The prediction of a single fit: its curve, with the error of its residuals.
 fn alone(model: ScalingModel, known: &[(f64, f64)], size: f64) -> Prediction {
     let points: Vec<Point> = sweep(known)
         .sizes()
@@ -83,7 +83,7 @@ fn alone(model: ScalingModel, known: &[(f64, f64)], size: f64) -> Prediction {
         .collect();
     let fit = fit(model, &points, Weighting::Relative).unwrap();
     let expected = fit.curve.per_s(size);
-    // Without a spare point a fit has no error of its own; then it is given that of a measurement.
+    // Without a degree of freedom, a fit has no error; then the error of a measurement is used.
     let error = 1.644_85 * fit.residual_error().unwrap_or(0.03);
     Prediction { expected, low: expected * (1.0 - error), high: expected * (1.0 + error) }
 }
@@ -247,7 +247,7 @@ proptest! {
         let average = Average::new(&sweep(&pairs));
         let (below, above) = sides(average.forecast(size));
         prop_assert!(below >= 0.06 && above >= 0.06);
-        // Growth is cut to what a cluster can have: 0 to 1.
+        // Growth is limited to the range of clusters: 0 to 1.
         let growth = average.growth_to(size);
         prop_assert!((0.0..=1.0).contains(&growth), "{growth}");
         prop_assert!(sides(average.forecast(1.5 * size)).1 > above);

@@ -1,4 +1,5 @@
-//! Where a cluster's tables and rows are, who may own them, and the reported facts of its servers.
+//! The location of a cluster's tables and rows, their ownership, and the reported facts of its
+//! servers.
 
 use highwater_driver::{Admin, TablePolicy, Target};
 use highwater_model::op::BoundWorkload;

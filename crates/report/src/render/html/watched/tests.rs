@@ -138,7 +138,8 @@ fn planned_phases_are_parts_of_the_progress_and_named_ahead() {
         duration: Nanos::from_secs(seconds),
         until_steady: false,
     };
-    // If the phases add up to the load, its bar has a part for each: the first is over, the second is running.
+    // If the phases add up to the load, its bar has a part for each: the first has ended, the second is
+    // running.
     watched.run.phases = vec![phase("warm-up", 1), phase("one", 19), phase("two", 40)];
     let parts = live_parts(&watched);
     assert_says(&parts, &[r#"role="progressbar""#, r#"aria-valuenow="0.050""#]);
@@ -243,7 +244,7 @@ fn the_audit_says_what_it_does_and_how_far_it_is() {
     assert!(!parts.contains("rows/s now"), "{parts}");
 }
 
-/// A trial of a search, of which five are over.
+/// A trial of a search, five of which have ended.
 fn probe_begins(purpose: ProbePurpose, at: Option<f64>) -> Event {
     Event::Trial {
         number: 6,
