@@ -147,7 +147,7 @@ impl Cluster {
     /// Ends the cluster, removes its nodes' data, and starts a new one.
     ///
     /// # Errors
-    /// As [`Cluster::down`] and [`Cluster::resize`].
+    /// Same as [`Cluster::down`] and [`Cluster::resize`].
     pub fn fresh(&mut self, nodes: u32) -> Result<Vec<Node>, UserError> {
         check_size(nodes)?;
         self.down()?;
@@ -158,7 +158,7 @@ impl Cluster {
     /// Ends the cluster, removes its nodes' data, and starts this node as a cluster of one.
     ///
     /// # Errors
-    /// As [`Cluster::fresh`]; nodes of the user's own commands have no number.
+    /// Same as [`Cluster::fresh`]; nodes started by the user's own commands have no number.
     pub fn alone(&mut self, node: u32) -> Result<Vec<Node>, UserError> {
         check_size(node)?;
         self.down()?;
@@ -192,7 +192,7 @@ impl Cluster {
     /// The URLs of the running nodes that are loaded, as targets.
     ///
     /// # Errors
-    /// As [`Cluster::nodes`].
+    /// Same as [`Cluster::nodes`].
     pub fn urls(&mut self) -> Result<Vec<String>, UserError> {
         let has_processes = matches!(self.kind, Kind::Processes(_));
         let running = self

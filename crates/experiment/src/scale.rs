@@ -239,7 +239,7 @@ pub trait Cluster {
     /// Starts this node alone, as a new cluster of one; the next size begins with a new cluster.
     ///
     /// # Errors
-    /// As [`Cluster::resize`]; an existing cluster has no nodes that could be started.
+    /// Same as [`Cluster::resize`]; an existing cluster has no nodes that could be started.
     fn alone(&mut self, _node: u32) -> Result<Resized, UserError> {
         Err(UserError::usage("no node can be started alone"))
     }

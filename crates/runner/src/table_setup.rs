@@ -44,7 +44,7 @@ pub(crate) struct ExistingTables {
     taken_as_found: bool,
     /// The server's counter of inserted rows, before this run's first one.
     pub(crate) counter: Option<u64>,
-    /// What the tables set for themselves.
+    /// The tables' own settings.
     pub(crate) settings: BTreeMap<String, String>,
 }
 

@@ -42,7 +42,7 @@ pub struct ClickHouse {
 ///
 /// # Panics
 ///
-/// As [`Program::is_left_out`](crate::programs::Program::is_left_out).
+/// Same as [`Program::is_left_out`](crate::programs::Program::is_left_out).
 pub fn skipped() -> bool {
     CLICKHOUSE.is_left_out()
 }
@@ -62,7 +62,7 @@ impl ClickHouse {
     ///
     /// # Panics
     ///
-    /// As [`ClickHouse::start`].
+    /// Same as [`ClickHouse::start`].
     pub fn start_with(configuration: &str, settings: &str) -> Self {
         let attempt =
             || free_port().and_then(|port| Self::try_start(port, configuration, settings));
@@ -73,7 +73,7 @@ impl ClickHouse {
     ///
     /// # Panics
     ///
-    /// As [`ClickHouse::start`].
+    /// Same as [`ClickHouse::start`].
     pub fn start_for_client() -> (Self, u16) {
         let attempt = || {
             let [http, native] = free_ports()?;
@@ -151,7 +151,7 @@ impl ClickHouse {
     ///
     /// # Panics
     ///
-    /// As [`ClickHouse::restart`].
+    /// Same as [`ClickHouse::restart`].
     pub fn restart_with(&mut self, settings: &str) {
         if let Err(error) = self.write_users(settings) {
             panic!("the users of ClickHouse cannot be written: {error}");

@@ -36,7 +36,7 @@ impl Shards {
     ///
     /// # Panics
     ///
-    /// As [`Shards::start`].
+    /// Same as [`Shards::start`].
     pub fn start_with(names: &[&str]) -> Self {
         started("ClickHouse", || Self::try_start(names))
     }

@@ -39,7 +39,7 @@ pub struct Galera {
 ///
 /// # Panics
 ///
-/// As [`Program::is_left_out`](crate::programs::Program::is_left_out).
+/// Same as [`Program::is_left_out`](crate::programs::Program::is_left_out).
 pub fn skipped() -> bool {
     mariadb::skipped() || GALERA.is_left_out() || RSYNC.is_left_out()
 }

@@ -35,7 +35,7 @@ pub struct MariaDb {
 ///
 /// # Panics
 ///
-/// As [`Program::is_left_out`](crate::programs::Program::is_left_out).
+/// Same as [`Program::is_left_out`](crate::programs::Program::is_left_out).
 pub fn skipped() -> bool {
     MARIADB.is_left_out()
 }
@@ -54,7 +54,7 @@ impl MariaDb {
     ///
     /// # Panics
     ///
-    /// As [`MariaDb::start`].
+    /// Same as [`MariaDb::start`].
     pub fn start_with(settings: &[&str]) -> Self {
         started("MariaDB", || Self::try_start(settings))
     }
@@ -63,7 +63,7 @@ impl MariaDb {
     ///
     /// # Panics
     ///
-    /// As [`MariaDb::start`].
+    /// Same as [`MariaDb::start`].
     pub fn start_with_tls(certificate: &str, key: &str) -> Self {
         started("MariaDB", || {
             let mut server = Self::prepare()?;

@@ -25,7 +25,7 @@ pub struct PgBouncer {
 ///
 /// # Panics
 ///
-/// As [`Program::is_left_out`](crate::programs::Program::is_left_out).
+/// Same as [`Program::is_left_out`](crate::programs::Program::is_left_out).
 pub fn skipped() -> bool {
     PGBOUNCER.is_left_out()
 }

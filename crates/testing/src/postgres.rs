@@ -48,7 +48,7 @@ pub struct Setup {
 ///
 /// # Panics
 ///
-/// As [`Program::is_left_out`](crate::programs::Program::is_left_out).
+/// Same as [`Program::is_left_out`](crate::programs::Program::is_left_out).
 pub fn skipped() -> bool {
     POSTGRESQL.is_left_out()
 }
@@ -70,7 +70,7 @@ impl Postgres {
     ///
     /// # Panics
     ///
-    /// As [`Postgres::start`].
+    /// Same as [`Postgres::start`].
     pub fn start_with(setup: &Setup) -> Self {
         started("PostgreSQL", || Self::try_start(setup))
     }
@@ -96,7 +96,7 @@ impl Postgres {
     ///
     /// # Panics
     ///
-    /// As [`Postgres::start`].
+    /// Same as [`Postgres::start`].
     pub fn standby(&self) -> Self {
         started("a standby of PostgreSQL", || self.try_standby())
     }

@@ -122,7 +122,7 @@ pub(super) fn slows_with_data(read: &RuleInput<'_>) -> Option<RuleFinding> {
         stream.stream.drift_percent.filter(fell)?;
         let tested = match stream.stream.drift_ci95 {
             Some([_, most]) => most < 0.0,
-            // Of an earlier record.
+            // From an earlier record.
             None => stream.stream.steadiness == Steadiness::NotSteady,
         };
         let rows = stream.results.iter().map(|r| r.rows.acknowledged).sum();

@@ -1,6 +1,6 @@
 //! Whether the acknowledged rows were found.
 //!
-//! Only a finished audit can say `clean` or name a loss; it must not be inferred from counts.
+//! Only a finished audit can report `clean` or a loss; neither may be inferred from counts.
 
 use highwater_model::audit_record::{GoneTable, Removal};
 use highwater_model::display::count;

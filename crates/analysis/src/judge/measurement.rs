@@ -476,7 +476,7 @@ pub(super) fn places(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec
     places
 }
 
-/// What helps.
+/// The remedy.
 pub(super) fn hint(record: &RunRecord) -> &'static str {
     let mut clients = record.clients.iter();
     if clients.any(|client| client.scheduling == SchedulingClass::NotPermitted) {

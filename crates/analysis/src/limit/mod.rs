@@ -192,7 +192,7 @@ impl<'a> Input<'a> {
     }
 
     /// Busy fraction of the busiest CPU; for a node with a quota, the used fraction of it. Absent if not all nodes
-    /// report it. An idle machine says nothing about a node whose quota is used up, so the machine does not count for
+    /// report it. An idle machine does not show whether a node's quota is used up, so the machine does not count for
     /// nodes with quotas.
     fn cpu(&self) -> Option<f64> {
         let nodes = self.over.as_ref()?.means(names::CPU_BUSY);

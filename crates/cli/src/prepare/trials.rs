@@ -292,8 +292,8 @@ pub fn signals() -> Result<Interrupts, UserError> {
     Ok(stops()?.interrupts)
 }
 
-/// As [`signals`], with both ends. A request by one sender reaches no other run of this process, but a signal reaches
-/// all of them, including those that begin after it.
+/// Like [`signals`], with both ends. A request by one sender reaches no other run of this process, but a signal
+/// reaches all of them, including those that begin after it.
 pub fn stops() -> Result<Stops, UserError> {
     let mut signals = all();
     if !signals.is_listening {

@@ -24,8 +24,8 @@ pub fn with_settings(
     format!("{} WITH ({})", before.trim_end(), entries.join(", "))
 }
 
-/// As [`with_settings`], with the setting `tablets` as the clause `SPLIT INTO n TABLETS` after it, which replaces an
-/// existing split clause.
+/// Like [`with_settings`], with the setting `tablets` as the clause `SPLIT INTO n TABLETS` after it, which replaces
+/// an existing split clause.
 pub fn with_tablets(create: &str, settings: &[(String, String)]) -> String {
     if settings.is_empty() || !creates_table(create) {
         return create.to_owned();

@@ -1,8 +1,9 @@
 //! The kinds of results, one file each: the question that it answers, the figure that answers it, and everything
 //! below.
 //!
-//! A kind makes a [`Report`]; it knows no output. This module has the parts common to all records: labels, changes,
-//! findings, and notes; and a record as one line of a list, with its answer as a figure. Must not read a file or judge.
+//! A kind makes a [`Report`]; it does not know the output formats. This module has the parts common to all records:
+//! labels, changes, findings, and notes; and a record as one line of a list, with its answer as a figure. Must not read
+//! a file or judge.
 
 pub(crate) mod comparison;
 pub(crate) mod group;

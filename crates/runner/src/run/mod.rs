@@ -509,7 +509,7 @@ impl Run {
         timeline: Rc<dyn Timeline>,
         executors: Executors,
     ) -> Self {
-        // Of all shares, one is enough to poll the target.
+        // One share is enough to poll the target.
         let polls = !request.options.telemetry.off && request.plan.share.index == 1;
         let mut poller = if polls {
             let nodes = &request.options.telemetry.limited_nodes;

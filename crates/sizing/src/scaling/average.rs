@@ -64,7 +64,7 @@ impl Average {
         }
     }
 
-    /// What was measured.
+    /// The measurements.
     pub(super) const fn sweep(&self) -> &Sweep {
         &self.sweep
     }
@@ -444,7 +444,7 @@ impl Placement {
 pub struct PooledGrowth {
     /// Logarithms of sizes and throughputs, ascending; at least one.
     points: Vec<(f64, f64)>,
-    /// What was measured.
+    /// The measurements.
     sweep: Sweep,
     placement: Placement,
 }
@@ -460,7 +460,7 @@ impl PooledGrowth {
         }
     }
 
-    /// What was measured.
+    /// The measurements.
     pub(super) const fn sweep(&self) -> &Sweep {
         &self.sweep
     }

@@ -1,6 +1,6 @@
 //! A predicted throughput as a distribution: its median, its 90% interval, and probabilities.
 //!
-//! Two halves of normal distributions in the logarithm, joined at the middle, because throughput
+//! Two halves of normal distributions in the logarithm, joined at the median, because throughput
 //! falls short of a prediction by more than it exceeds it. The widths of the sides are calibrated
 //! on published series. Also contains the cost of replicas.
 

@@ -360,7 +360,7 @@ impl ServerAdmin for Cluster {
         })
     }
 
-    /// Of the connected servers: an unavailable one must not end the run.
+    /// Only the connected servers: an unavailable one must not end the run.
     fn disk(&mut self) -> Response<'_, Option<DiskSpace>> {
         Box::pin(async move {
             let opened = self.members.iter_mut();

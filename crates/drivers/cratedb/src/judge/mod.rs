@@ -231,7 +231,7 @@ pub(super) enum NotAppliedIf {
     Always,
     /// If the cluster is stable. If a node was lost, the server's earlier attempt may have written.
     Stable,
-    /// As [`NotAppliedIf::Stable`], and only if the table has a key: without one, the only
+    /// Like [`NotAppliedIf::Stable`], and only if the table has a key: without one, the only
     /// duplicates come from the server's own retries.
     StableWithKey,
     /// It may have been written.

@@ -66,7 +66,7 @@ macro_rules! generators {
                 match self { $(Self::$name(it) => it.boolean(draws, n),)* }
             }
 
-            /// What stands before an integer that together are its text.
+            /// The prefix of an integer; together they form its text.
             pub(crate) fn prefix(&self) -> Option<&str> {
                 match self { $(Self::$name(it) => it.prefix(),)* }
             }
@@ -153,7 +153,7 @@ pub(crate) trait Make: Sized {
         false
     }
 
-    /// What stands before an integer that together are its text.
+    /// The prefix of an integer; together they form its text.
     fn prefix(&self) -> Option<&str> {
         None
     }
