@@ -225,7 +225,8 @@ fn per_second(record: &RunRecord, stream: &MeasuredStream<'_>) -> Vec<f64> {
     seconds.values().map(|second| second.iter().map(units).sum::<u64>()).map(to_f64).collect()
 }
 
-/// Of the op that was sent most often; a second without a response repeats the value before it.
+/// Latencies of the op with the most acknowledgments; a second without a response repeats the
+/// previous value.
 fn latencies(record: &RunRecord, stream: &MeasuredStream<'_>) -> Vec<f64> {
     let Some(most) = stream.results.iter().max_by_key(|result| result.acknowledged) else {
         return Vec::new();

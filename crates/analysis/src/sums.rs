@@ -349,7 +349,7 @@ pub struct Comparison {
     pub missing: u64,
     /// Found beyond the acknowledged and unknown rows.
     pub surplus: u64,
-    /// Of the surplus, rows in buckets that were written.
+    /// The part of the surplus that is in written buckets.
     pub duplicated: u64,
     /// Buckets with the right number of rows but different checksums.
     pub altered: u64,

@@ -440,7 +440,7 @@ fn kind_of_load(record: RecordRef<'_>) -> String {
     kind.to_owned()
 }
 
-/// A run whose own judgments say that its figures or data are wrong.
+/// A run whose own judgments report wrong figures or data.
 fn distrusted(record: RecordRef<'_>) -> Option<Trait> {
     let said = record.judgments().distrusted();
     (!said.is_empty()).then(|| Trait {

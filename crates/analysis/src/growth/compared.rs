@@ -192,7 +192,7 @@ fn judged(change: f64, noise: f64, practical: f64) -> SizeChange {
     }
 }
 
-/// Whether two sizes are equal, but for declared settings.
+/// Whether two sizes are equal except for declared settings.
 fn is_same(a: &ScaleSize, b: &ScaleSize, declared: &BTreeSet<String>) -> bool {
     let kept = |size: &ScaleSize| {
         let mut kept = size.settings.clone();

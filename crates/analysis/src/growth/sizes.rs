@@ -291,7 +291,7 @@ pub(super) struct LogRate {
 }
 
 impl LogRate {
-    /// Of the measured or confirmed value. The precision of a search is that of its estimate.
+    /// The size's measured or confirmed value. The precision of a search is that of its estimate.
     pub(super) fn of(each: ScaleEach, figures: &SizeFigures) -> Self {
         let estimated = figures.estimate.map(|found| [found.low90, found.high90]);
         let ends = estimated.or(figures.interval).or(figures.failed.map(|of| [figures.per_s, of]));
@@ -304,7 +304,7 @@ impl LogRate {
         Self { log: figures.per_s.ln(), deviation: own.hypot(REPEAT_ERROR) }
     }
 
-    /// Of the estimate, which, unlike a confirmed value, errs equally to both sides.
+    /// The size's estimate, which, unlike a confirmed value, errs equally to both sides.
     pub(super) fn estimated(each: ScaleEach, figures: &SizeFigures) -> Option<Self> {
         let found = figures.estimate.filter(|found| found.value > 0.0)?;
         Some(Self { log: found.value.ln(), ..Self::of(each, figures) })

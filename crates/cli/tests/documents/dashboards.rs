@@ -281,7 +281,7 @@ fn scraped(recording: &'static str, target: &str) -> impl Iterator<Item = Value>
     })
 }
 
-/// That there is something to choose: a series with the label whose values are listed, for each choice.
+/// Checks that each choice has values: a series with the label whose values are listed.
 fn choices(dashboard: &Dashboard) -> Vec<Value> {
     let expected = |query: &str| {
         let query = dashboard.with_all(query);
@@ -297,7 +297,7 @@ fn choices(dashboard: &Dashboard) -> Vec<Value> {
     dashboard.choices().map(|(_, query)| expected(query)).collect()
 }
 
-/// What `promtool` is to find: that a query gives a figure above 0.
+/// A check by `promtool` that a query returns a figure above 0.
 fn has_data(count: &str) -> Value {
     json!({
         "expr": format!("{count} > bool 0"), "eval_time": "2m",

@@ -13,7 +13,7 @@ use rustix::process::Signal;
 
 use crate::called::{Called, Place, Running, record, split};
 
-/// A load of its own tables that continues until it is stopped.
+/// A load that fills separate tables until it is stopped.
 fn load(place: &Place, url: &str, more: &str) -> Running {
     let mut running = place.start(&split(&long(url, more)));
     running.wait_for("  measure  ");

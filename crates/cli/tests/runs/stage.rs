@@ -54,7 +54,7 @@ struct State {
     inserts: u64,
     /// The canary runs: its inserts are not those of the load.
     trying: bool,
-    /// Of the lease of the run that was recorded, and of this one; of one length.
+    /// Lease tokens of the recorded run and of this one, of equal length.
     recorded_token: String,
     token: String,
     wrong: Vec<String>,

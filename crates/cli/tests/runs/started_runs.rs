@@ -262,7 +262,7 @@ fn a_process_for_a_target_that_nobody_named_has_no_password_of_the_environment()
     stop(running);
 }
 
-/// Of the only run in progress in this directory.
+/// Environment of the only run in progress in this directory.
 fn environment_of_what_runs(place: &Place) -> String {
     let here = place.path().canonicalize().unwrap();
     let read = |process: &Path, name: &str| {

@@ -96,7 +96,8 @@ impl Hosts {
     ///
     /// # Errors
     ///
-    /// Of the last host. An error reported by a server itself, such as a wrong password, ends the search, as in libpq.
+    /// The error of the last host. An error reported by a server itself, such as a wrong password, ends the search, as
+    /// in libpq.
     async fn choose(
         &self,
         first: usize,

@@ -23,7 +23,7 @@ pub(super) struct ObjectiveCounts {
 struct KeyCounts {
     /// Ended or dropped ops, as latency objectives count them.
     ended: u64,
-    /// Of these, the ops above each bound, or their rows.
+    /// The number of these above each bound, in ops or rows.
     over: Vec<u64>,
     offered: u64,
     failed: u64,

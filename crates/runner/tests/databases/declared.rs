@@ -414,7 +414,7 @@ fn trying_a_slow_target_takes_a_moment() {
     });
 }
 
-/// Share 1 of 2, whose start is so far away.
+/// Share 1 of 2, which starts after `start_in`.
 fn first_share(job: Job, start_in: Nanos) -> Job {
     Job { share: Share { index: 1, of: 2, start_at: None }, start_in, ..job }
 }
@@ -426,7 +426,8 @@ fn the_first_of_several_shares_tries_the_audit_before_they_start() {
         let later = |job| first_share(job, Nanos::from_secs(600));
         let says = refusal_of(database, &overflows, later);
         assert!(says.contains("column `q` is smallint"), "{says}");
-        // Where others write at once, or load rows before the start, nothing is tried, and nothing recreated.
+        // If other shares write or load rows before the start, the canary is skipped, and no table is
+        // recreated.
         let text = typed("postgresql", &overflows);
         for start_in in [Nanos::ZERO, Nanos::from_secs(6)] {
             let job = first_share(job(&text, AuditLevel::Sums), start_in);

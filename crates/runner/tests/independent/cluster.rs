@@ -67,11 +67,11 @@ pub(crate) struct Cluster {
 /// Observations of the ops.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// Of the ops that arrived within the span and were not rejected, unordered.
+    /// Latencies of the ops that arrived within the span and were not rejected, unordered.
     pub(crate) latencies_s: Vec<f64>,
     /// Successful responses within the span, whenever the ops arrived.
     pub(crate) acknowledged: usize,
-    /// Rejected ops, of those that arrived within the span.
+    /// Number of ops that arrived within the span and were rejected.
     pub(crate) rejected: usize,
 }
 

@@ -141,7 +141,7 @@ fn settings(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<Strin
     settings
 }
 
-/// Of the target's reported settings, only the known settings of a cluster.
+/// The settings of a cluster that are taken from the target's report.
 const STATED: [&str; 2] = [names::NODES, names::VCPUS_PER_NODE];
 /// How the tables are laid out, by the names of the workload's parameters.
 const LAYOUT: [&str; 2] = ["shards", "replicas"];

@@ -72,8 +72,8 @@ fn no_value_is_beyond_the_ends_that_its_generator_states() {
                 let most = ends.iter().copied().fold(least, f64::max);
                 let ranks = (0..ROWS).map(|row| rank(&data.value(row)));
                 let beyond = ranks.filter(|rank| !(least..=most).contains(rank)).count();
-                // Of a normal distribution 6 of 100,000 are beyond four deviations: 8 or more of these
-                // rows once in 20,000 times.
+                // In a normal distribution, 6 of 100,000 values are beyond four deviations: 8 or more
+                // of these rows are, once in 20,000 times.
                 assert!(beyond < 8, "{beyond} beyond {ends:?}: {data:?}");
                 stated += 1;
             }

@@ -137,7 +137,7 @@ fn the_parameter_of_a_bell_says_how_narrow_it_is() {
         let mean = values.iter().sum::<i64>() as f64 / 20_000.0;
         let square = |value: &i64| (*value as f64 - mean).powi(2);
         let found = (values.iter().map(square).sum::<f64>() / 20_000.0).sqrt();
-        // Both within four of their own deviations, or more.
+        // Each limit is at least four standard deviations of its statistic.
         assert!((mean - 50.5).abs() < 0.36, "{parameter}: {mean}");
         assert!((found / deviation - 1.0).abs() < 0.025, "{parameter}: {found}");
     }

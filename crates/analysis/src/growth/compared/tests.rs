@@ -280,7 +280,7 @@ fn what_depends_on_the_size_is_no_other_question() {
 }
 
 /// 400 pairs of growths whose measurements have a standard deviation of 3%, like runs of one day. At two sizes nothing
-/// changed: at most 5 of 100 are called different, which of 800 are 40 ± 6.2, so at most 59 (3 standard deviations). At
+/// changed: at most 5 of 100 are called different: of 800, that is 40 ± 6.2, so at most 59 (3 standard deviations). At
 /// the third, B is faster by a fifth, 4.3 standard deviations of a difference, of which 1.96 are noise: 99 of 100 are
 /// found if no drift widens the noise, and 95 of 100 in any case.
 #[test]

@@ -69,7 +69,7 @@ fn either_of_the_two_goes_first_by_chance() {
     let turns: Vec<&[usize]> = confirming.chunks(2).collect();
     assert_eq!(turns.len(), 20);
     assert!(turns.iter().all(|turn| turn[0] + turn[1] == 1), "each once: {turns:?}");
-    // Of twenty fair coins either side shows so often but for one case in 2,500.
+    // For twenty fair coins, the count is outside this range once in 2,500 cases.
     let first = turns.iter().filter(|turn| turn[0] == 1).count();
     assert!((3..=17).contains(&first), "{turns:?}");
 }
@@ -134,7 +134,7 @@ fn of_two_that_cannot_be_told_apart_the_smaller_one_is_the_best() {
     let at = |outcome: &TuneOutcome| best(outcome).at.clone();
     assert_eq!(at(&outcome_of("batch", 1.001)), [0]);
     assert_eq!(at(&outcome_of("batch", 1.2)), [1], "which is really better");
-    // Nobody knows which value of a table's setting costs less: the one that is ahead stays.
+    // It is unknown which value of a table's setting costs less, so the leading one is kept.
     let outcome = outcome_of("with.batch", 1.001);
     let best = best(&outcome);
     let other = best.runner_up.as_ref().unwrap();

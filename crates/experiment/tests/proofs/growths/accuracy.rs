@@ -22,7 +22,7 @@ use crate::making::code;
 struct Shown {
     /// By kind: the number of named limits, and of correct ones.
     limits: BTreeMap<&'static str, (usize, usize)>,
-    /// Of each size's mark, relative to the truth.
+    /// Relative error of each size's mark.
     errors: Vec<f64>,
     /// Whether the predicted interval of a size contained its measured mark.
     held: Vec<bool>,
