@@ -1,6 +1,6 @@
-// Fresh rows of the `cpu` workload as bulk bodies, as a Node.js tool would make them: an object of
-// tags a host, walks with Math.random, JSON.stringify for each batch. Sends nothing. Prints rows per
-// second of CPU time. Arguments: rows of a batch, number of batches.
+// Generates rows of the `cpu` workload as bulk bodies, as a Node.js tool would: an object of tags per
+// host, random walks with Math.random, JSON.stringify for each batch. Sends nothing. Prints rows per
+// second of CPU time. Arguments: rows per batch, number of batches.
 
 const batch = Number(process.argv[2]);
 const batches = Number(process.argv[3]);

@@ -1,10 +1,10 @@
-// Swaps the regions of a live page as they come, and sends what its controls say; on every page, the theme. Nothing
-// else asks for anything.
+// Replaces the regions of a live page when updates arrive, and sends the commands of its controls; on every page, the
+// theme. Makes no other requests.
 "use strict";
 (() => {
   const byId = (id) => document.getElementById(id);
 
-  // The theme of the reader's choice stays from page to page.
+  // The selected theme is kept for all pages.
   const root = document.documentElement;
   root.dataset.theme = localStorage.getItem("theme") ?? "";
   const dark = () => root.dataset.theme
@@ -21,7 +21,7 @@
   name();
   document.querySelector(".acts")?.append(theme);
 
-  // The form shows the fields of its command, and the command as it is filled.
+  // The form shows the fields of its command, and the command line for the current values.
   const form = byId("start-form");
   if (form) {
     const show = async () => {
@@ -45,7 +45,7 @@
   const connection = byId("connection");
   const regions = ["top", "parts", "more"].map(byId);
 
-  // Streams become choices once; a choice that somebody made stays, and so does what somebody types.
+  // The list of streams is filled once; a selected stream is kept, and so is typed text.
   const streams = () => [...document.querySelectorAll("#top [data-stream]")];
   const choices = () => {
     const stream = byId("stream");
@@ -67,20 +67,20 @@
     ramp();
     current();
   };
-  // The current pace, until somebody types another.
+  // The current pace, unless another one is typed.
   const current = () => {
     const of = chosen();
     const pace = byId("pace");
     const isItsUnit = of && (of.dataset.open === "true") === (byId("pace-kind").value === "rate");
     if (of && !pace.dataset.typed && pace !== document.activeElement) pace.value = isItsUnit ? of.value : "";
   };
-  // Sessions come one by one, and a rate in steps.
+  // Sessions are added one by one; a rate changes in steps.
   const ramp = () => {
     const isRate = byId("pace-kind").value === "rate";
     byId("ramp-unit").textContent = isRate ? "seconds" : "a second";
     byId("pace-name").textContent = isRate ? "Rate" : "Sessions";
   };
-  // The button does the opposite of what the server says that it does now.
+  // The button does the opposite of the state that the server reports.
   const held = () => {
     const pause = byId("pause");
     if (!pause) return;
@@ -92,10 +92,10 @@
   const isOver = () => document.querySelector("[data-over]")?.dataset.over === "true";
   if (isOver()) return;
   let over = false;
-  // A page below another address has its events below it.
+  // A page at a subpath has its events below that path.
   const source = new EventSource(`${location.pathname.replace(/\/$/, "")}/live`);
   let latest = "";
-  // A reader keeps the place of the keyboard, and what is folded.
+  // Keyboard focus and folded parts are kept.
   const swap = () => {
     const focused = document.activeElement;
     const isInside = regions.some((region) => region !== focused && region.contains(focused));
@@ -106,7 +106,7 @@
     for (const id of folded) byId(id)?.removeAttribute("open");
     if (at) byId(at)?.querySelector("summary, [tabindex]")?.focus({ preventScroll: true });
   };
-  // Nor does a text vanish while it is selected to be copied.
+  // Nothing is replaced while text is selected for copying.
   const isSelecting = () => {
     const selection = getSelection();
     return !selection.isCollapsed && regions.some((region) => region.contains(selection.anchorNode));
@@ -133,7 +133,7 @@
     connection.classList.add("lost");
   };
 
-  // Phases of a ramp of a rate, and how many changes somebody asked for.
+  // Steps of a rate's ramp, and the number of requested changes.
   const RATE_STEPS = 10;
   let changes = 0;
   const send = async (command) => {
@@ -166,14 +166,14 @@
   byId("pace-kind").addEventListener("change", () => { ramp(); current(); });
   controls.addEventListener("submit", async (event) => {
     event.preventDefault();
-    // As on the command line: 20000, 20,000 or 20k.
+    // Formats of the command line: 20000, 20,000, or 20k.
     const number = (id) => {
       const [, digits, unit] = /^([\d.]+)([kM]?)$/.exec(byId(id).value.replaceAll(",", "").trim()) ?? [];
       return Number(digits) * ({ k: 1e3, M: 1e6 }[unit] ?? 1);
     };
     const isRate = byId("pace-kind").value === "rate";
     const filled = ["pace", "ramp"].filter((id) => byId(id).value);
-    // There is no half of a session.
+    // The number of sessions is an integer.
     const isRight = (id) => isRate || id === "ramp" ? !Number.isNaN(number(id)) : Number.isInteger(number(id));
     const wrong = filled.find((id) => !isRight(id));
     if (wrong) {
@@ -189,7 +189,7 @@
     changes += 1;
     const change = changes;
     for (let step = 1; step <= steps; step += 1) {
-      // The next change, from here, ends a ramp.
+      // A newer change from this page ends the ramp.
       if (change !== changes || isOver()) return;
       const command = isRate
         ? { command: "rate", stream, per_s: steps > 1 ? Math.round(from + ((to - from) * step) / steps) : to }

@@ -1,5 +1,5 @@
-// The token stands behind the # of the URL, which a browser sends to nobody; it becomes a cookie that no script
-// can read.
+// The token is in the fragment of the URL (after #), which a browser sends to no server; it becomes a cookie that no
+// script can read.
 "use strict";
 (async () => {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");

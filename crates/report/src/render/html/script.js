@@ -1,11 +1,11 @@
-// What a report adds where scripts run: crosshair with values, zoom, switches, copies, theme, paper.
-// It draws nothing of its own but the crosshair: charts come as SVG, their figures as JSON.
+// Additions to a report if scripts run: crosshair with values, zoom, switches, copying, theme, printing.
+// Draws only the crosshair: the charts are SVG in the page, and their figures JSON.
 (() => {
   "use strict";
   const SVG = "http://www.w3.org/2000/svg";
-  const FINE = 10; // places of a plot per pixel, as the renderer has them
+  const FINE = 10; // coordinates of a plot per pixel, as in the renderer
 
-  // ---- Figures for people -------------------------------------------------------------------
+  // ---- Readable figures ---------------------------------------------------------------------
 
   const digits = (value, count = 3) => {
     const size = Math.abs(value);
@@ -83,7 +83,7 @@
     return element;
   };
 
-  // Puts a text where the reader can paste it from, and says so on the button.
+  // Copies text to the clipboard, and confirms it on the button.
   const copied = async (control, text) => {
     const name = control.textContent;
     let done = true;
@@ -161,7 +161,7 @@
       }
     }
 
-    // What is drawn of a series, in either drawing.
+    // The elements of a series, in both drawings.
     drawn(series) {
       return [...this.plot.querySelectorAll("[data-name]")].find((of) => of.dataset.name === series.name);
     }
@@ -171,12 +171,12 @@
       return Boolean(drawn) && drawn.dataset.on === "true";
     }
 
-    // The drawing that is seen: wide or narrow.
+    // The visible drawing: wide or narrow.
     drawing() {
       return this.drawings.find(({ svg }) => svg.getBoundingClientRect().width > 0);
     }
 
-    // From the screen to a part of the whole axis.
+    // Converts a screen position to a fraction of the whole axis.
     partAt(event) {
       const drawing = this.drawing();
       const box = drawing.svg.getBoundingClientRect();
@@ -207,7 +207,7 @@
       this.plot.addEventListener("pointerup", end);
       this.plot.addEventListener("pointerleave", (event) => {
         end(event);
-        // Where keys moved the crosshair, a pointer that leaves does not take it away.
+        // If keys moved the crosshair, a leaving pointer does not remove it.
         const held = charts.find((chart) => chart.plot === document.activeElement);
         if (!held || !(held === this || sharesTime(held, this))) moveAll(this, null, false);
       });
@@ -246,7 +246,7 @@
       moveAll(this, places[next], true);
     }
 
-    // Where the crosshair can stand: at points; on the axis of percentiles at even distances.
+    // Possible positions of the crosshair: at points; on the axis of percentiles, evenly spaced.
     places() {
       if (this.x.quantity === "tail") {
         return Array.from({ length: 201 }, (_, n) => value(this.x, n / 200));
@@ -267,8 +267,8 @@
       return best && best[0];
     }
 
-    // The points of a series that the crosshair means: more than one where a value was measured
-    // again; on the axis of percentiles the op whose rank is there or next above.
+    // The points of a series at the crosshair: more than one if a value was measured again;
+    // on the axis of percentiles, the op with this rank or the next higher one.
     pointsAt(series, x) {
       if (this.x.quantity === "tail") {
         const next = series.x.findIndex((at) => at >= x - 1e-9);
@@ -277,7 +277,7 @@
       return series.x.flatMap((at, n) => (at === x ? [n] : []));
     }
 
-    // Moves the crosshair and says what is under it; aloud when keys moved it.
+    // Moves the crosshair and shows the values there; announces them if keys moved it.
     move(x, aloud) {
       this.at = x;
       this.tell(aloud);
@@ -383,7 +383,7 @@
       });
     }
 
-    // ---- Taking it elsewhere ---------------------------------------------------------------
+    // ---- Export ---------------------------------------------------------------------------
 
     csv() {
       const cell = (text) => (/[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
@@ -406,7 +406,7 @@
       await copied(control, this.csv());
     }
 
-    // The drawing as a file: what the page's style says is written into each element.
+    // The drawing as a file: the page's styles are written into each element.
     svg() {
       const KEPT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap",
         "stroke-linejoin", "opacity", "display", "font-size", "font-family", "vector-effect"];
@@ -436,7 +436,7 @@
 
   const sharesTime = (one, other) => one.x.quantity === "time" && other.x.quantity === "time";
 
-  // Charts over time have one crosshair.
+  // Charts over time share one crosshair.
   const moveAll = (chart, x, aloud) => {
     chart.move(x, aloud);
     if (chart.x.quantity !== "time") return;
@@ -460,7 +460,7 @@
     return control;
   };
 
-  // The answer as a sentence, where it may be quoted; the theme.
+  // The answer as a sentence to copy; the theme.
   const acts = () => {
     const all = document.createElement("div");
     all.className = "acts";
@@ -493,7 +493,7 @@
     follow();
   };
 
-  // On paper nothing can be unfolded: what is folded is opened while it is printed.
+  // Paper cannot be unfolded: folded parts are opened for printing.
   const paper = () => {
     let folded = [];
     addEventListener("beforeprint", () => {
