@@ -244,7 +244,7 @@ pub fn recovery(
     results: &[ResultRecord],
 ) -> Option<RecoveryRecord> {
     let of_phase: Vec<&ResultRecord> = results.iter().filter(|r| r.phase == phase.name).collect();
-    let counts = Counts::of(&of_phase)?;
+    let counts = Counts::from_results(&of_phase)?;
     let [start, length] = gap;
     let from = start.checked_sub(phase.start_ns)?;
     let gap = Span { from, to: from.saturating_add(length) };
@@ -278,7 +278,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(results: &[&ResultRecord]) -> Option<Self> {
+    fn from_results(results: &[&ResultRecord]) -> Option<Self> {
         let open: Vec<&&ResultRecord> = results.iter().filter(|r| r.open).collect();
         if open.is_empty() {
             let closed = results.iter().map(|r| &r.windows.acknowledged);

@@ -452,7 +452,7 @@ pub fn split(values: &[f64]) -> Option<(usize, f64)> {
     let edge = edge_of(blocks.len());
     let (_, between) = best(&blocks, edge)?;
     let seen = between * (1.0 - shared(time, len_to_f64(block)));
-    let draws = Draws::of(Seed(0), &["changes"]);
+    let draws = Draws::new(Seed(0), &["changes"]);
     let (mut number, mut as_good) = (0, 1.0);
     for _ in 0..PERMUTATIONS {
         shuffle(&mut blocks, &draws, &mut number);

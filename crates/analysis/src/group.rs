@@ -115,7 +115,7 @@ pub fn comparisons(group: &GroupRecord) -> Vec<(usize, Comparison)> {
 
 /// The record of a group so far; `last` is the record of its last run.
 pub fn conclude(last: RunRecord, group: GroupRecord, id: String) -> ExperimentRecord {
-    let mut whole = Whole::of(&last);
+    let mut whole = Whole::from_run(&last);
     let judged = group.trials.iter().filter_map(|t| t.judgments.as_ref());
     whole.judgments = gravest(&whole.judgments, judged);
     for trial in &group.trials {

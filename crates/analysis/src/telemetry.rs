@@ -161,7 +161,7 @@ pub(crate) struct OverTime<'a> {
 
 impl<'a> OverTime<'a> {
     /// Absent if the record has no telemetry.
-    pub(crate) fn of(record: &'a RunRecord, range: TimeRange) -> Option<Self> {
+    pub(crate) fn within(record: &'a RunRecord, range: TimeRange) -> Option<Self> {
         let telemetry = record.target_telemetry.as_ref()?;
         Some(Self { telemetry, range })
     }

@@ -14,7 +14,7 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
-    pub(crate) fn of(last: &RunRecord) -> Self {
+    pub(crate) fn from_run(last: &RunRecord) -> Self {
         Self { judgments: last.judgments.clone(), incidents: last.incidents.clone() }
     }
 

@@ -40,7 +40,7 @@ struct Notes {
 }
 
 impl Notes {
-    fn of(seconds: usize) -> Self {
+    fn new(seconds: usize) -> Self {
         Self { quarter_s: seconds / 4, seconds: Cell::new(0), quarters: RefCell::default() }
     }
 
@@ -70,7 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let hours = std::env::args().find_map(|word| word.parse::<u64>().ok());
     let hours = hours.unwrap_or(HOURS).max(1);
     let seconds = hours * 3_600;
-    let notes = Rc::new(Notes::of(usize::try_from(seconds)?));
+    let notes = Rc::new(Notes::new(usize::try_from(seconds)?));
     let job = Job {
         settings: &[("batch", BATCH)],
         pace: PaceInput::Open(Rate::per_second(ROWS_PER_S)),

@@ -50,15 +50,15 @@ struct Variant {
 
 /// The second one without a page shows the random variation.
 const VARIANTS: [Variant; 5] = [
-    Variant::of("without a page", 0),
-    Variant::of("without a page, again", 0),
-    Variant::of("one client", 1),
-    Variant::of("ten clients", 10),
-    Variant { follows: true, ..Variant::of("one client, and the record so far", 1) },
+    Variant::new("without a page", 0),
+    Variant::new("without a page, again", 0),
+    Variant::new("one client", 1),
+    Variant::new("ten clients", 10),
+    Variant { follows: true, ..Variant::new("one client, and the record so far", 1) },
 ];
 
 impl Variant {
-    const fn of(name: &'static str, clients: usize) -> Self {
+    const fn new(name: &'static str, clients: usize) -> Self {
         Self { name, clients, follows: false }
     }
 }

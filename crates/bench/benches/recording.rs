@@ -147,7 +147,7 @@ fn per_op(begin: std::time::Duration) -> f64 {
 
 /// Ops of a busy target: one in five finds all sessions busy.
 fn shapes() -> Vec<Shape> {
-    let draws = |name| Draws::of(SEED, &["recording", name]);
+    let draws = |name| Draws::new(SEED, &["recording", name]);
     let (wait, lag, service) = (draws("wait"), draws("lag"), draws("service"));
     (0..SHAPES)
         .map(|n| Shape {

@@ -63,9 +63,9 @@ pub fn help() -> String {
 }
 
 /// The code of a finished run.
-pub fn of<'a>(record: impl Into<RecordRef<'a>>) -> u8 {
+pub fn code<'a>(record: impl Into<RecordRef<'a>>) -> u8 {
     let record = record.into();
-    exit_code(record.judgments(), Ended::of(record.incidents()))
+    exit_code(record.judgments(), Ended::from_incidents(record.incidents()))
 }
 
 /// An error with place and hint, as lines for the terminal, without color.

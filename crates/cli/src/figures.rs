@@ -23,12 +23,12 @@ const MOST_RUNS: usize = 10_000;
 pub fn read(names: &[String], out: &Path) -> Result<SeriesSet, UserError> {
     let mut set = SeriesSet::default();
     for name in names {
-        set.append(of(name, out)?);
+        set.append(from_name(name, out)?);
     }
     Ok(set)
 }
 
-fn of(name: &str, out: &Path) -> Result<SeriesSet, UserError> {
+fn from_name(name: &str, out: &Path) -> Result<SeriesSet, UserError> {
     let path = Path::new(name);
     let extension = path.extension().and_then(OsStr::to_str);
     if path.is_file() && extension != Some("json") {

@@ -153,7 +153,7 @@ pub fn record(output: &RunOutput, record: RecordRef<'_>, directory: &str) -> Res
     } else {
         summary(output, &report::summary(record, directory))?;
     }
-    Ok(exit::of(record))
+    Ok(exit::code(record))
 }
 
 /// Prints a summary on stdout, or on stderr if events go to stdout.

@@ -39,7 +39,7 @@ impl DataDirectories {
     }
 
     /// The set of data directories that contains this node's directory.
-    pub(super) fn of(state: &Path, node: &Path) -> Self {
+    pub(super) fn containing(state: &Path, node: &Path) -> Self {
         Self {
             root: node.parent().unwrap_or(node).to_owned(),
             owner: state.display().to_string(),

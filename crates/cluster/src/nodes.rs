@@ -114,7 +114,7 @@ impl Processes {
             }
             site.file.write()?;
             if removes_data {
-                DataDirectories::of(site.file.directory(), &node.data).remove()?;
+                DataDirectories::containing(site.file.directory(), &node.data).remove()?;
                 site.file.state.nodes.remove(number);
             }
         }

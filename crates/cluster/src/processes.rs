@@ -88,7 +88,7 @@ pub(super) enum Ended {
 
 impl ProcessId {
     /// The process that now has this number.
-    pub(super) fn of(pid: u32) -> Option<Self> {
+    pub(super) fn from_pid(pid: u32) -> Option<Self> {
         stat(i32::try_from(pid).ok()?).map(|stat| stat.id)
     }
 
@@ -353,7 +353,7 @@ impl Launch<'_> {
             command.uid(user.uid).gid(user.gid);
         }
         let mut child = command.spawn().map_err(failed)?;
-        if let Some(id) = ProcessId::of(child.id()) {
+        if let Some(id) = ProcessId::from_pid(child.id()) {
             return Ok(Gated { child, id });
         }
         let ended = child.wait().map_err(failed)?;
@@ -443,7 +443,7 @@ mod tests {
         command.args(["-c", "trap '' TERM; setsid sleep 300 & sleep 300; true"]);
         let command = command.env(MARK, mark).stdin(Stdio::null());
         let child = command.stdout(Stdio::null()).spawn().unwrap();
-        let id = ProcessId::of(child.id()).unwrap();
+        let id = ProcessId::from_pid(child.id()).unwrap();
         (child, id)
     }
 
@@ -476,7 +476,7 @@ mod tests {
         command.arg("-c").arg("setsid sh \"$0\" & sleep 300; true").arg(&script);
         let command = command.env(MARK, &mark).stdin(Stdio::null());
         let mut child = command.stdout(Stdio::null()).spawn().unwrap();
-        let leader = ProcessId::of(child.id()).unwrap();
+        let leader = ProcessId::from_pid(child.id()).unwrap();
         let family = Family { leader, mark: &mark, groups: &[] };
         while family.members().len() < 3 {
             thread::yield_now();
@@ -491,7 +491,7 @@ mod tests {
     #[test]
     fn a_number_that_another_process_has_now_is_not_touched() {
         let mut child = Command::new("sleep").arg("300").spawn().unwrap();
-        let now = ProcessId::of(child.id()).unwrap();
+        let now = ProcessId::from_pid(child.id()).unwrap();
         let earlier = ProcessId { started: now.started - 1, ..now };
         assert!(now.is_alive() && !earlier.is_alive());
         let family = Family { leader: earlier, mark: "of another one", groups: &[] };
@@ -511,7 +511,7 @@ mod tests {
         let command = command.args(["-c", "sleep 300 & echo; exec sleep 300"]);
         let command = command.process_group(0).stdin(Stdio::null());
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let id = ProcessId::of(child.id()).unwrap();
+        let id = ProcessId::from_pid(child.id()).unwrap();
         while members_of(id.pid).len() < 2 {
             thread::yield_now();
         }

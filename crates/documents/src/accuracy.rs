@@ -31,10 +31,10 @@ pub(crate) fn head(columns: &str) -> String {
 
 /// The table of predictions of larger sizes, on the library of published series.
 pub fn sizes() -> String {
-    let mut text = table(&ScaledSeries::of(&series::library()));
+    let mut text = table(&ScaledSeries::from_points(&series::library()));
     text += &rows_apart(&cases(&kept_apart()));
-    let everywhere = assumed_cases(&ScaledSeries::of(&series::everywhere()));
-    if let Some(score) = Score::of(everywhere.iter()) {
+    let everywhere = assumed_cases(&ScaledSeries::from_points(&series::everywhere()));
+    if let Some(score) = Score::from_cases(everywhere.iter()) {
         text += &line("assumed growth, every node holds all rows (fitted on these)", &score);
     }
     text
@@ -192,7 +192,7 @@ fn level(process: &steady::Process) -> Level {
 /// Every prediction for the library's series by nodes or shards, with the measured value.
 pub fn clusters() -> String {
     let mut text = head("series | known | predicted | measured |");
-    let series = ScaledSeries::of(&series::library());
+    let series = ScaledSeries::from_points(&series::library());
     for case in cases(&series).iter().filter(|case| counts_nodes(&case.axis)) {
         let of_name = series.iter().find(|series| series.name == case.series);
         let sizes = of_name.map_or(&[][..], |series| series.sweep.sizes());
@@ -223,7 +223,7 @@ pub fn of_file(path: &str) -> Result<String, String> {
         let lines: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
         format!("{path}: {}", lines.join("\n"))
     })?;
-    Ok(table(&ScaledSeries::of(&set.points)))
+    Ok(table(&ScaledSeries::from_points(&set.points)))
 }
 
 fn table(series: &[ScaledSeries]) -> String {
@@ -276,7 +276,7 @@ fn is_doubling(case: &Case) -> bool {
 
 /// The row of some of these predictions; empty if there are none.
 fn row(name: &str, cases: &[Case], of: &dyn Fn(&Case) -> bool) -> String {
-    let score = Score::of(cases.iter().filter(|case| of(case)));
+    let score = Score::from_cases(cases.iter().filter(|case| of(case)));
     score.map_or_else(String::new, |score| line(name, &score))
 }
 

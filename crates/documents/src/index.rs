@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn the_index_lists_titles_and_first_paragraphs() {
-        let tree = Tree::of(&[
+        let tree = Tree::new(&[
             ("docs/README.md", "# Index\n\nNot itself.\n"),
             ("docs/concepts/times.md", "# The times\n\nAn op\nhas three.\n\nMore.\n"),
             ("docs/benchmarks.md", "# Benchmarks\n\nFigures.\n"),

@@ -333,7 +333,7 @@ mod tests {
     #[test]
     fn a_block_that_nothing_fills_is_wrong() {
         let marks = "# T\n\n<!-- generated: unknown -->\n<!-- end of unknown -->\n";
-        let wrong = blocks_without_page(&Tree::of(&[("docs/a.md", marks)]));
+        let wrong = blocks_without_page(&Tree::new(&[("docs/a.md", marks)]));
         assert!(wrong[0].contains("`unknown`"), "{wrong:?}");
     }
 }

@@ -54,7 +54,7 @@ impl MetricSample {
 
     /// The same metric of one node, disk, or network of several.
     #[must_use]
-    pub fn of(mut self, node: impl Into<String>) -> Self {
+    pub fn on_node(mut self, node: impl Into<String>) -> Self {
         self.node = Some(node.into());
         self
     }

@@ -54,8 +54,9 @@ impl Experiment for GroupRecord {
     fn keep(&mut self, requested: Requested<GroupRun>, finished: FinishedTrial<'_>) -> Event {
         let GroupRun { variant, round } = requested.trial;
         let of_run = finished.record.map(seen).unwrap_or_default();
-        let ended =
-            finished.record.map_or(Ended::TargetLost, |record| Ended::of(&record.incidents));
+        let ended = finished
+            .record
+            .map_or(Ended::TargetLost, |record| Ended::from_incidents(&record.incidents));
         let trial = GroupTrial {
             number: requested.number,
             variant,

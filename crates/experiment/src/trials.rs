@@ -198,7 +198,9 @@ impl<'a> Trials<'a> {
         let stopped = self.interrupts.requested().is_some() && self.last.is_some();
         // A stop between two trials is in neither record.
         let last = self.last.iter_mut().filter(|_| stopped);
-        for record in last.filter(|record| Ended::of(&record.incidents) == Ended::Complete) {
+        for record in
+            last.filter(|record| Ended::from_incidents(&record.incidents) == Ended::Complete)
+        {
             record.incidents.push(Incident::new(
                 IncidentKind::Interrupted,
                 "stopped by the user between two runs",

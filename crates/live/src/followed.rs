@@ -59,7 +59,7 @@ impl Followed {
         let place = self.0.iter().position(|of| of.directory == directory);
         let known = place.map(|place| self.0.remove(place));
         let running = store::at_work(directory)?;
-        let mut of = known.unwrap_or_else(|| Following::of(directory, &running));
+        let mut of = known.unwrap_or_else(|| Following::new(directory, &running));
         of.update(running, now);
         if self.0.len() >= RUNS_MAX {
             self.0.remove(0);
@@ -70,11 +70,11 @@ impl Followed {
 }
 
 impl Following {
-    fn of(directory: &Path, running: &Path) -> Self {
+    fn new(directory: &Path, running: &Path) -> Self {
         Self {
             directory: directory.to_owned(),
             running: running.to_owned(),
-            reports: ReportsSoFar::of(running),
+            reports: ReportsSoFar::new(running),
             experiments: tails_of(running, Vec::new()),
             follower: Follower::default(),
             watched: Watched::default(),
@@ -92,7 +92,7 @@ impl Following {
         }
         self.read();
         if is_next {
-            self.reports = ReportsSoFar::of(&running);
+            self.reports = ReportsSoFar::new(&running);
             self.experiments = tails_of(&running, std::mem::take(&mut self.experiments));
             self.running = running;
             self.read();
@@ -163,7 +163,7 @@ impl Follower {
         match event {
             Event::Begun { directory, .. } => {
                 let directory = Path::new(directory);
-                self.so_far = Some(SoFar::of(directory));
+                self.so_far = Some(SoFar::new(directory));
                 self.experiments = experiments_of(directory);
                 self.is_due = true;
             }

@@ -245,7 +245,7 @@ fn row(run: &Path, read: &mut HashMap<PathBuf, (FileState, HistoryRow)>) -> Hist
         Ok(record) => HistoryRow {
             // A renamed directory is found by its new name.
             id: id(),
-            ..HistoryRow::of((&record).into())
+            ..HistoryRow::from_record((&record).into())
         },
         Err(_) => HistoryRow::without_record(id()),
     };
@@ -358,9 +358,9 @@ async fn compared(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) 
         .map(|(id, record)| Group { name: id.clone(), runs: vec![record.into()] })
         .collect();
     let home = [["All runs", "/"].map(str::to_owned)];
-    let page = match GrowthsReport::of(&groups, PRACTICAL) {
+    let page = match GrowthsReport::from_groups(&groups, PRACTICAL) {
         Some(report) => Some(report::growths_html_with_links(&report, &home)),
-        None => CompareReport::of(groups, Criteria::default())
+        None => CompareReport::from_groups(groups, Criteria::default())
             .map(|report| report::compare_html_with_links(&report, &home)),
     };
     page.map_or_else(missing, report_page)

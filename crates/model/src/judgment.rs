@@ -299,7 +299,7 @@ pub enum Ended {
 
 impl Ended {
     /// How a run with these incidents ended; a lost target has precedence over a stop by the user.
-    pub fn of(incidents: &[Incident]) -> Self {
+    pub fn from_incidents(incidents: &[Incident]) -> Self {
         let has = |kinds: &[IncidentKind]| incidents.iter().any(|i| kinds.contains(&i.kind));
         if has(&[IncidentKind::TargetLost]) {
             Self::TargetLost

@@ -196,7 +196,7 @@ impl TargetTelemetry {
                     continue;
                 }
                 None => {
-                    self.series.push(TelemetrySeries::of(value));
+                    self.series.push(TelemetrySeries::from_value(value));
                     self.series.len() - 1
                 }
             };
@@ -229,7 +229,7 @@ impl TelemetryValue {
 }
 
 impl TelemetrySeries {
-    fn of(value: &TelemetryValue) -> Self {
+    fn from_value(value: &TelemetryValue) -> Self {
         Self {
             source: value.source.clone(),
             name: value.name.clone(),

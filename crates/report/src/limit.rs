@@ -242,7 +242,7 @@ mod tests {
     use super::*;
     use highwater_model::limit::SaturationSign;
 
-    fn of(
+    fn limiting(
         resource: Resource,
         place: (&str, &str),
         figures: &[(LimitFigure, f64)],
@@ -269,8 +269,8 @@ mod tests {
 
     #[test]
     fn the_limit_and_the_runner_up_are_one_line() {
-        let cpu = of(Resource::Cpu, ("target", "2"), &[(Busy, 0.97), (Waiting, 8.0)]);
-        let disk = of(Resource::Disk, ("target", "1"), &[(Busy, 0.71)]);
+        let cpu = limiting(Resource::Cpu, ("target", "2"), &[(Busy, 0.97), (Waiting, 8.0)]);
+        let disk = limiting(Resource::Disk, ("target", "1"), &[(Busy, 0.71)]);
         let both = limit(Some(cpu.clone()), Some(disk));
         let said = "CPU of node 2, 97% (next: disk of node 1, 71%)";
         assert_eq!(line(&both), ("limited by", said.to_owned()));
@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn a_few_words_name_the_resource_and_where_it_is() {
         let short =
-            |resource, place| short(&limit(Some(of(resource, place, &[(Busy, 0.97)])), None));
+            |resource, place| short(&limit(Some(limiting(resource, place, &[(Busy, 0.97)])), None));
         let node = ("target", "2");
         let long = ("target", "a-node-with-a-very-long-name");
         let words = [
@@ -320,7 +320,7 @@ mod tests {
 
     /// Checks the text for a resource with these figures.
     fn says(resource: Resource, place: (&str, &str), figures: &[(LimitFigure, f64)]) -> String {
-        line(&limit(Some(of(resource, place, figures)), None)).1
+        line(&limit(Some(limiting(resource, place, figures)), None)).1
     }
 
     const ENDPOINT: &str = "http://a:8080/_status/vars";
@@ -385,7 +385,7 @@ mod tests {
 
     #[test]
     fn a_nodes_name_brings_no_escape_codes() {
-        let of = of(Resource::Cpu, ("target", "\u{1b}[31mn"), &[(Busy, 0.97)]);
+        let of = limiting(Resource::Cpu, ("target", "\u{1b}[31mn"), &[(Busy, 0.97)]);
         assert!(!line(&limit(Some(of), None)).1.contains('\u{1b}'));
     }
 }

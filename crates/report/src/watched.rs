@@ -267,7 +267,7 @@ impl Default for Seconds {
 impl Seconds {
     /// Adds the next second.
     pub fn add(&mut self, second: &SecondProgress) {
-        self.push(Slot::of(second));
+        self.push(Slot::from_second(second));
         // Phases that are shorter than a slot are not joined; with more phases than any run may have, slots double on.
         while self.slots.len() >= SLOTS_MAX && self.slot_s < u64::MAX / 2 {
             self.double();
@@ -291,13 +291,13 @@ impl Seconds {
 }
 
 impl Slot {
-    fn of(second: &SecondProgress) -> Self {
+    fn from_second(second: &SecondProgress) -> Self {
         Self {
             phase: second.phase.clone(),
             from_s: second.second.saturating_sub(1),
             seconds: 1,
             sessions: second.sessions,
-            streams: second.streams.iter().map(SlotStream::of).collect(),
+            streams: second.streams.iter().map(SlotStream::from_stream).collect(),
         }
     }
 
@@ -326,7 +326,7 @@ impl Slot {
 }
 
 impl SlotStream {
-    fn of(stream: &StreamProgress) -> Self {
+    fn from_stream(stream: &StreamProgress) -> Self {
         // A stream with few ops shows the percentile of its last seconds together.
         let recent = stream.recent;
         Self {
@@ -405,13 +405,13 @@ impl Totals {
     /// Adds a second.
     fn add(&mut self, second: &SecondProgress) {
         for stream in &second.streams {
-            if let Some(totals) = self.of(stream) {
+            if let Some(totals) = self.totals_for(stream) {
                 totals.add(stream);
             }
         }
     }
 
-    fn of(&mut self, stream: &StreamProgress) -> Option<&mut StreamTotals> {
+    fn totals_for(&mut self, stream: &StreamProgress) -> Option<&mut StreamTotals> {
         let is_same = |totals: &StreamTotals| totals.stream == stream.stream;
         if !self.streams.iter().any(is_same) && self.streams.len() < STREAMS_MAX {
             self.streams.push(StreamTotals {

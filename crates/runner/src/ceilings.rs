@@ -97,7 +97,7 @@ pub fn of_record(record: &RunRecord) -> Option<Ceiling> {
         // The rate of pausing sessions depends on their pauses.
         || plan.streams.iter().any(|stream| stream.think.is_some())
         || steps != Some(1)
-        || Ended::of(&record.incidents) != Ended::Complete
+        || Ended::from_incidents(&record.incidents) != Ended::Complete
     {
         return None;
     }

@@ -281,7 +281,7 @@ fn change_pace(
     };
     let begun = begin(pass, position, pace, start, ramp)?;
     if let Pace::Closed { sessions } = pace {
-        let there = pass.sessions.of(position);
+        let there = pass.sessions.in_stream(position);
         let appear =
             appearance(pass, ramp, there).unwrap_or(Appearance { first: now, apart: Nanos::ZERO });
         let sessions = plan.share.part_of(sessions);

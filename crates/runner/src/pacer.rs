@@ -145,7 +145,7 @@ fn poisson(plan: &PacerPlan<'_>, rate: Rate, lanes: &[u32]) -> Order {
     let phase = plan.phase.to_string();
     let draws: Vec<Draws> = lanes
         .iter()
-        .map(|lane| Draws::of(plan.seed, &["arrivals", plan.stream, &phase, &lane.to_string()]))
+        .map(|lane| Draws::new(plan.seed, &["arrivals", plan.stream, &phase, &lane.to_string()]))
         .collect();
     let due = draws
         .iter()

@@ -84,7 +84,7 @@ impl Sessions {
     }
 
     /// Sessions of a stream.
-    pub(crate) fn of(&self, stream: usize) -> u32 {
+    pub(crate) fn in_stream(&self, stream: usize) -> u32 {
         of_stream(&self.lock(), stream)
     }
 

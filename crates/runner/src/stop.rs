@@ -74,7 +74,7 @@ enum Ending {
 }
 
 impl Ending {
-    fn of(kind: PhaseKind, until_steady: bool) -> Self {
+    fn new(kind: PhaseKind, until_steady: bool) -> Self {
         match kind {
             PhaseKind::Measure => Self::Rule,
             _ if until_steady => Self::Steady,
@@ -102,7 +102,7 @@ impl StopCounts {
     /// Adds phases that are not known yet.
     pub(crate) fn add_phases(&mut self, phases: &[ScheduledPhase]) {
         self.endings =
-            phases.iter().map(|phase| Ending::of(phase.kind, phase.until_steady)).collect();
+            phases.iter().map(|phase| Ending::new(phase.kind, phase.until_steady)).collect();
         self.errors.resize(phases.len(), 0);
     }
 

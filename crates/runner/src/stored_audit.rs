@@ -56,7 +56,7 @@ pub fn audit_stored(
     check(&record, &request)?;
     let lines = store::read_ledger(directory.path())?.ok_or_else(|| no_ledger(&record))?;
     let tables = request.workload.tables();
-    let stored = StoredLedger::of(&lines, tables);
+    let stored = StoredLedger::from_lines(&lines, tables);
     if stored.overflowed {
         let message = format!("{}: its ledger is not complete", record.header.id);
         let hint = "more batches were refused or unknown than it keeps; audit such a run when it \

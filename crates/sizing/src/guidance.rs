@@ -35,7 +35,7 @@ const FILE: &str = include_str!("../data/guidance.toml");
 
 impl Guidance {
     /// The guidance for a database by its version, such as `Name 5.4.0`; absent if none is known.
-    pub fn of(engine: Option<&str>) -> Option<Self> {
+    pub fn for_engine(engine: Option<&str>) -> Option<Self> {
         let name = engine?.split_whitespace().next()?.to_lowercase();
         let mut known = Self::all().into_iter();
         known.find(|guidance| guidance.engine == name)
@@ -66,9 +66,9 @@ mod tests {
 
     #[test]
     fn advice_is_found_by_the_first_word_of_a_version() {
-        let own = Guidance::of(Some("CrateDB 5.4.0")).unwrap();
+        let own = Guidance::for_engine(Some("CrateDB 5.4.0")).unwrap();
         assert!(own.source.contains("sharding"));
-        assert_eq!(Guidance::of(Some("Other 1.0")), None);
-        assert_eq!(Guidance::of(None), None);
+        assert_eq!(Guidance::for_engine(Some("Other 1.0")), None);
+        assert_eq!(Guidance::for_engine(None), None);
     }
 }

@@ -68,11 +68,11 @@ impl Client {
                 timeline: support::WallTimeline::start(),
             })
             .await?;
-        Ok(Self::of(session))
+        Ok(Self::new(session))
     }
 
     /// From an open session.
-    pub fn of(session: Box<dyn Session>) -> Self {
+    pub fn new(session: Box<dyn Session>) -> Self {
         Self { session, request: Request::empty() }
     }
 

@@ -322,7 +322,7 @@ impl Table {
     /// The entity and tick of each row.
     pub(crate) fn layout(&self, entities: &[Attributes], seed: Seed) -> Layout {
         let entity = self.entity.and_then(|position| entities.get(position));
-        let draws = || Draws::of(seed, &["table", &self.name, "order"]);
+        let draws = || Draws::new(seed, &["table", &self.name, "order"]);
         Layout {
             entities: entity.map_or(1, Attributes::count).max(1),
             sampled: (self.order == Order::Sampled).then(draws),

@@ -84,7 +84,7 @@ impl Workload {
                 index,
                 kind: parameter.kind,
                 count: parameter.count,
-                draws: Draws::of(self.seed, &path),
+                draws: Draws::new(self.seed, &path),
                 begins: &begins,
             };
             parameter.generator.append(&scope, &mut values);
@@ -158,7 +158,7 @@ impl Workload {
     fn shuffled_block(&self, stream: &StreamSpec, number: u64) -> Vec<OpId> {
         let mut ops: Vec<OpId> =
             stream.ops.iter().flat_map(|(op, weight)| (0..*weight).map(|_| *op)).collect();
-        let draws = Draws::of(self.seed, &["stream", &stream.name, "deal"]);
+        let draws = Draws::new(self.seed, &["stream", &stream.name, "deal"]);
         let first = number.wrapping_mul(ops.len() as u64);
         for last in (1..ops.len()).rev() {
             let other = draws.below(first.wrapping_add(last as u64), last as u64 + 1);
@@ -170,7 +170,7 @@ impl Workload {
     /// The op at an index, sampled by weight with its own random number.
     fn sampled_op(&self, stream: &StreamSpec, index: u64) -> OpId {
         let weights = stream.ops.iter().map(|(_, weight)| u64::from(*weight));
-        let draws = Draws::of(self.seed, &["stream", &stream.name]);
+        let draws = Draws::new(self.seed, &["stream", &stream.name]);
         let mut point = draws.below(index, weights.sum());
         for (id, weight) in &stream.ops {
             match point.checked_sub(u64::from(*weight)) {

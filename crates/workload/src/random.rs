@@ -36,7 +36,7 @@ pub struct Draws {
 
 impl Draws {
     /// The random numbers of a seed and a path of names, such as table and column.
-    pub fn of(seed: Seed, path: &[&str]) -> Self {
+    pub fn new(seed: Seed, path: &[&str]) -> Self {
         let mut key = mix(seed.0.wrapping_add(GOLDEN_GAMMA));
         for name in path {
             for chunk in name.as_bytes().chunks(8) {
@@ -450,7 +450,7 @@ mod tests {
 
     #[test]
     fn weyl_and_stride_walk_through_the_same_sequence() {
-        let draws = Draws::of(Seed(1), &["a"]);
+        let draws = Draws::new(Seed(1), &["a"]);
         let next = draws.weyl(41).wrapping_add(draws.stride());
         assert_eq!(mix(next), draws.word(42));
     }
@@ -458,11 +458,11 @@ mod tests {
     #[test]
     fn seed_names_and_their_borders_make_different_keys() {
         let keys = [
-            Draws::of(Seed(1), &["ab", "c"]),
-            Draws::of(Seed(1), &["a", "bc"]),
-            Draws::of(Seed(1), &["abc"]),
-            Draws::of(Seed(1), &["abc", ""]),
-            Draws::of(Seed(2), &["abc"]),
+            Draws::new(Seed(1), &["ab", "c"]),
+            Draws::new(Seed(1), &["a", "bc"]),
+            Draws::new(Seed(1), &["abc"]),
+            Draws::new(Seed(1), &["abc", ""]),
+            Draws::new(Seed(2), &["abc"]),
         ];
         for (position, key) in keys.iter().enumerate() {
             assert!(!keys[..position].contains(key), "{position}");
@@ -477,7 +477,7 @@ mod tests {
 
     #[test]
     fn normal_numbers_have_mean_0_and_deviation_1() {
-        let draws = Draws::of(Seed(7), &["normal"]);
+        let draws = Draws::new(Seed(7), &["normal"]);
         let numbers: Vec<f64> = (0..100_000).map(|n| draws.normal(n)).collect();
         let mean = numbers.iter().sum::<f64>() / 1e5;
         let variance = numbers.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 1e5;
@@ -488,7 +488,7 @@ mod tests {
 
     #[test]
     fn bounded_draws_cover_their_range_evenly() {
-        let draws = Draws::of(Seed(7), &["below"]);
+        let draws = Draws::new(Seed(7), &["below"]);
         let mut counts = [0_u32; 10];
         for n in 0..100_000 {
             counts[usize::try_from(draws.below(n, 10)).unwrap()] += 1;
@@ -528,7 +528,7 @@ mod tests {
 
     #[test]
     fn one_or_two_items_are_enough() {
-        let draws = Draws::of(highwater_model::units::Seed(1), &["few"]);
+        let draws = Draws::new(highwater_model::units::Seed(1), &["few"]);
         for distribution in [
             Distribution::Uniform,
             Distribution::Zipfian { theta: 0.99, scrambled: false },

@@ -365,7 +365,7 @@ impl Attributes {
         let draws = entity
             .attributes
             .iter()
-            .map(|attribute| Draws::of(seed, &["entity", &entity.name, &attribute.name]))
+            .map(|attribute| Draws::new(seed, &["entity", &entity.name, &attribute.name]))
             .collect();
         Self { entity: entity.clone(), draws }
     }

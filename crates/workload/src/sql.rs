@@ -359,7 +359,7 @@ pub(super) enum Control {
 
 impl Control {
     /// The effect of a statement; `None` if it has none.
-    pub(super) fn of(statement: &str) -> Option<Self> {
+    pub(super) fn parse(statement: &str) -> Option<Self> {
         let words = words(statement);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words.as_slice() {
@@ -615,7 +615,7 @@ mod tests {
             ("UPDATE t SET begin = 1", None),
             ("SELECT 'commit'", None),
         ] {
-            assert_eq!(Control::of(text), control, "{text}");
+            assert_eq!(Control::parse(text), control, "{text}");
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::process;
 /// A rule reports exactly these lines.
 #[track_caller]
 fn check_rule(rule: Rule, files: &[(&str, &str)], expected: &[&str]) {
-    let found: Vec<String> = rule(&Tree::of(files))
+    let found: Vec<String> = rule(&Tree::new(files))
         .iter()
         .map(|finding| format!("{}:{}: {}", finding.path, finding.line, finding.what))
         .collect();

@@ -26,7 +26,7 @@ impl Tree {
     }
 
     /// A tree in memory, for tests.
-    pub fn of(files: &[(&str, &str)]) -> Self {
+    pub fn new(files: &[(&str, &str)]) -> Self {
         Self {
             files: files
                 .iter()

@@ -43,7 +43,7 @@ where
 
 /// Simulated comparisons, seeded by the version, so that nothing can be tuned to them.
 pub fn draws(what: &str) -> Draws {
-    Draws::of(Seed(1), &[env!("CARGO_PKG_VERSION"), what])
+    Draws::new(Seed(1), &[env!("CARGO_PKG_VERSION"), what])
 }
 
 /// How often a case had each result, percent.

@@ -170,7 +170,7 @@ fn the_whole_has_the_exit_code_of_the_gravest_of_its_runs() {
         group.outcome = Some(GroupOutcome::Complete);
         let whole = conclude(last.clone(), group, "group".to_owned());
         let code = |(judged, ended): &(Judgments, Ended)| exit_code(judged, *ended);
-        let found = exit_code(&whole.judgments, Ended::of(&whole.incidents));
+        let found = exit_code(&whole.judgments, Ended::from_incidents(&whole.incidents));
         assert_eq!(found, of_both(code(one), code(other)), "{one:?} {other:?}");
     }
 }
@@ -188,7 +188,7 @@ fn a_group_without_all_of_its_runs_is_inconclusive_and_says_why() {
         assert_eq!(judged.measurement.value, Measurement::Inconclusive);
         let why = &judged.measurement.reasons[0];
         assert!(why.sentence().contains("1 of 4 runs"), "{why:?}");
-        let ended = Ended::of(&whole.incidents);
+        let ended = Ended::from_incidents(&whole.incidents);
         assert_eq!(exit_code(judged, ended), codes, "{outcome:?}");
     }
 }

@@ -43,7 +43,7 @@ pub struct GrowthNoise {
 
 impl GrowthNoise {
     /// The noise shown by the first size and its repeat; at least their difference.
-    fn of(scale: &ScaleRecord) -> Self {
+    fn from_record(scale: &ScaleRecord) -> Self {
         let Some(repeated) = drift(scale) else {
             return Self { part: (Z95 * REPEAT_ERROR * SQRT_2).exp_m1(), is_repeated: false };
         };
@@ -146,7 +146,7 @@ pub fn compare_growths<'a>(
 ) -> ComparedGrowths<'a> {
     let differences = differences(a, b, declared);
     let guarded = is_guarded(&differences);
-    let noise = [a, b].map(|grown| GrowthNoise::of(grown.scale));
+    let noise = [a, b].map(|grown| GrowthNoise::from_record(grown.scale));
     let least = noise[0].part.max(noise[1].part).ln_1p();
     let both = counted(a.scale).filter_map(|of_a| {
         let of_b = counted(b.scale).find(|trial| is_same(&trial.size, &of_a.size, declared))?;
@@ -154,7 +154,7 @@ pub fn compare_growths<'a>(
         let estimated = both.map(|(of, trial)| LogRate::estimated(of.each, &trial.figures));
         let (estimates, [before, now]) = match estimated {
             [Some(before), Some(now)] => (Some([before.log.exp(), now.log.exp()]), [before, now]),
-            _ => (None, both.map(|(of, trial)| LogRate::of(of.each, &trial.figures))),
+            _ => (None, both.map(|(of, trial)| LogRate::from_figures(of.each, &trial.figures))),
         };
         let change = now.log - before.log;
         let noise = least.max(Z95 * before.deviation.hypot(now.deviation));
@@ -246,7 +246,7 @@ pub struct Grown<'a> {
 
 impl<'a> Grown<'a> {
     /// The growth of a record; absent for other kinds of record.
-    pub fn of(record: RecordRef<'a>) -> Option<Self> {
+    pub fn from_record(record: RecordRef<'a>) -> Option<Self> {
         let record = record.experiment()?;
         let scale = record.scale()?;
         Some(Self { record, scale })

@@ -185,7 +185,7 @@ fn mixed(value: u64) -> u64 {
 
 /// The record of a growth so far; `last` is the record of its last run.
 pub fn conclude(last: RunRecord, scale: ScaleRecord, id: String) -> ExperimentRecord {
-    let mut whole = Whole::of(&last);
+    let mut whole = Whole::from_run(&last);
     let judged = scale
         .trials
         .iter()
@@ -307,7 +307,7 @@ mod order_tests {
     use super::*;
 
     #[expect(clippy::unnecessary_wraps, reason = "the sides that are over are none")]
-    fn of(purpose: ScalePurpose, nodes: u32) -> Option<Candidate> {
+    fn candidate(purpose: ScalePurpose, nodes: u32) -> Option<Candidate> {
         Some(Candidate { purpose, nodes })
     }
 
@@ -315,10 +315,10 @@ mod order_tests {
     fn the_smallest_size_comes_first_and_repeated_ones_last() {
         use ScalePurpose::{Again, Alone, First, Grow};
         for (next, expected) in [
-            (vec![of(Grow, 3), of(Grow, 2)], Some(1)),
-            (vec![of(Again, 1), of(Grow, 5)], Some(1)),
-            (vec![of(First, 1), of(Alone, 9)], Some(1)),
-            (vec![of(Again, 1), None], Some(0)),
+            (vec![candidate(Grow, 3), candidate(Grow, 2)], Some(1)),
+            (vec![candidate(Again, 1), candidate(Grow, 5)], Some(1)),
+            (vec![candidate(First, 1), candidate(Alone, 9)], Some(1)),
+            (vec![candidate(Again, 1), None], Some(0)),
             (vec![None, None], None),
         ] {
             assert_eq!(chosen(&next, 1), expected, "{next:?}");
@@ -327,7 +327,7 @@ mod order_tests {
 
     #[test]
     fn the_order_inside_a_size_is_random_and_comes_again() {
-        let both = |nodes| [of(ScalePurpose::Grow, nodes); 2];
+        let both = |nodes| [candidate(ScalePurpose::Grow, nodes); 2];
         let order = |seed| (1..=64).map(move |nodes| chosen(&both(nodes), seed));
         assert!(order(7).eq(order(7)));
         assert!(!order(7).eq(order(8)));

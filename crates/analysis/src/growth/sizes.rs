@@ -65,7 +65,7 @@ pub struct ComparedSize {
 
 impl SizedRate {
     /// The rate of a measured size.
-    pub fn of(trial: &ScaleTrial) -> Self {
+    pub fn from_trial(trial: &ScaleTrial) -> Self {
         Self {
             nodes: f64::from(trial.size.nodes),
             replicas: f64::from(replicas_of(trial)),
@@ -187,7 +187,7 @@ pub fn node_spread(scale: &ScaleRecord) -> Option<NodeSpread> {
     let fastest = counting.iter().max_by(by_rate)?;
     let more = counting.len().checked_sub(2)?;
     let range = RANGE95.get(more).copied().unwrap_or(RANGE95_OF_MANY);
-    let deviation = |of: &ScaleTrial| LogRate::of(ScaleEach::Run, &of.figures).deviation;
+    let deviation = |of: &ScaleTrial| LogRate::from_figures(ScaleEach::Run, &of.figures).deviation;
     let of_one = deviation(slowest).hypot(deviation(fastest)) / SQRT_2;
     let sum: f64 = counting.iter().map(|of| of.figures.per_s).sum();
     let mean = sum / f64::from(u32::try_from(counting.len()).ok()?);
@@ -269,8 +269,8 @@ pub fn drift(scale: &ScaleRecord) -> Option<Drift> {
         .filter(|trial| trial.purpose == ScalePurpose::Again && trial.figures.verdict.counts());
     let all = again.filter_map(|again| {
         let first = counted(scale).find(|trial| trial.size == again.size)?;
-        let before = LogRate::of(scale.each, &first.figures);
-        let now = LogRate::of(scale.each, &again.figures);
+        let before = LogRate::from_figures(scale.each, &first.figures);
+        let now = LogRate::from_figures(scale.each, &again.figures);
         let deviation = before.deviation.hypot(now.deviation);
         Some(Drift {
             nodes: again.size.nodes,
@@ -292,7 +292,7 @@ pub(super) struct LogRate {
 
 impl LogRate {
     /// The size's measured or confirmed value. The precision of a search is that of its estimate.
-    pub(super) fn of(each: ScaleEach, figures: &SizeFigures) -> Self {
+    pub(super) fn from_figures(each: ScaleEach, figures: &SizeFigures) -> Self {
         let estimated = figures.estimate.map(|found| [found.low90, found.high90]);
         let ends = estimated.or(figures.interval).or(figures.failed.map(|of| [figures.per_s, of]));
         let ends = ends.filter(|[low, _]| *low > 0.0).map(|ends| ends.map(f64::ln));
@@ -307,7 +307,7 @@ impl LogRate {
     /// The size's estimate, which, unlike a confirmed value, errs equally to both sides.
     pub(super) fn estimated(each: ScaleEach, figures: &SizeFigures) -> Option<Self> {
         let found = figures.estimate.filter(|found| found.value > 0.0)?;
-        Some(Self { log: found.value.ln(), ..Self::of(each, figures) })
+        Some(Self { log: found.value.ln(), ..Self::from_figures(each, figures) })
     }
 }
 
@@ -326,7 +326,7 @@ pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
         Some(Question::Group(_) | Question::Scale(_)) | None => of_run(run, measured),
     };
     let incidents = experiment.map_or(&run.incidents, |of| &of.incidents);
-    let figure = unless_stopped(figure, Ended::of(incidents));
+    let figure = unless_stopped(figure, Ended::from_incidents(incidents));
     let last = showed(run, measured);
     let showed = match experiment.map(|of| &of.question) {
         Some(Question::Search(search)) => Showed {
@@ -484,7 +484,7 @@ fn of_best(tune: &TuneRecord) -> Option<Showed> {
 
 fn of_run(run: &RunRecord, measured: Option<&MeasuredStream<'_>>) -> SizeFigures {
     let judged = &run.judgments;
-    match Ended::of(&run.incidents) {
+    match Ended::from_incidents(&run.incidents) {
         Ended::Interrupted => return SizeFigures::none(SizeVerdict::Interrupted),
         Ended::TargetLost => return SizeFigures::none(SizeVerdict::TargetLost),
         Ended::Complete => {}

@@ -209,7 +209,7 @@ fn a_growth_is_judged_by_its_drift_its_end_and_the_rate_that_was_requested() {
     let last = fixture::closed();
     let judged = |scale: ScaleRecord| {
         let record = conclude(last.clone(), scale, "grown".to_owned());
-        let code = exit_code(&record.judgments, Ended::of(&record.incidents));
+        let code = exit_code(&record.judgments, Ended::from_incidents(&record.incidents));
         let first = record.judgments.measurement.reasons.first();
         let reason = first.map(|reason| reason.code);
         let objective = record.judgments.objective.value;

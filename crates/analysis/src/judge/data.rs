@@ -286,7 +286,7 @@ fn unverified(record: &RunRecord) -> Vec<Reason> {
     }
     let share = &record.plan.definition.share;
     let why = with_exhausted(audit);
-    let ended = Ended::of(&record.incidents);
+    let ended = Ended::from_incidents(&record.incidents);
     let (code, message, evidence, hint) = match audit.status {
         AuditStatus::Timeout => (
             ReasonCode::AuditTimeout,

@@ -61,7 +61,7 @@ pub(crate) enum Shown {
 }
 
 impl Shown {
-    const fn of(bound: &Exceedance, allowed: f64) -> Self {
+    const fn from_bound(bound: &Exceedance, allowed: f64) -> Self {
         if bound.upper95 <= allowed {
             Self::Met
         } else if bound.lower95 > allowed {
@@ -131,7 +131,7 @@ fn latency_shown(
 ) -> Shown {
     let needed = ops_needed(objective.beyond_ppm());
     let samples: u64 = result.windows.ended.iter().sum();
-    match bound.map(|bound| Shown::of(bound, objective.allowed())) {
+    match bound.map(|bound| Shown::from_bound(bound, objective.allowed())) {
         Some(Shown::Missed) => Shown::Missed,
         Some(shown) if samples >= needed => shown,
         _ => Shown::TooFew { samples, needed },
@@ -178,7 +178,7 @@ pub(crate) fn failure_verdicts(
     for result in measured.iter().flat_map(|stream| &stream.results) {
         for failures in failures(objectives, result) {
             let shown = match failures.margin_in(result) {
-                Some(bound) => Shown::of(&bound, failures.allowed()),
+                Some(bound) => Shown::from_bound(&bound, failures.allowed()),
                 None if is_above(failures.ops, offered(result), failures.max_ppm) => Shown::Missed,
                 None => Shown::Met,
             };
@@ -267,7 +267,7 @@ pub struct ObjectiveMargin {
 }
 
 impl ObjectiveMargin {
-    fn of(bound: &Exceedance, allowed: f64) -> Self {
+    fn from_bound(bound: &Exceedance, allowed: f64) -> Self {
         Self { bound: (bound.upper95 / allowed).ln(), share: bound.fraction / allowed }
     }
 }
@@ -283,13 +283,13 @@ pub fn nearest_margin(
             let bounds = latency_objectives(objectives).enumerate();
             for (index, objective) in bounds.filter(|(_, objective)| objective.applies_to(result)) {
                 let bound = exceeded(result, stream.units_per_op(), index, objective.of_rows);
-                margins.extend(bound.map(|b| ObjectiveMargin::of(&b, objective.allowed())));
+                margins.extend(bound.map(|b| ObjectiveMargin::from_bound(&b, objective.allowed())));
             }
             for failures in failures(objectives, result) {
                 let bound = failures.margin_in(result);
                 // A rate at which more ops fail is not sustained, whatever the objective allows.
                 let allowed = failures.allowed().min(1.0 - SUSTAINED_SHARE);
-                margins.extend(bound.map(|bound| ObjectiveMargin::of(&bound, allowed)));
+                margins.extend(bound.map(|bound| ObjectiveMargin::from_bound(&bound, allowed)));
             }
         }
     }

@@ -55,7 +55,7 @@ const RULES: &[Rule] = &[
 /// The limit of the last measured phase at or beyond saturation; absent if there was none.
 pub fn limit(record: &RunRecord) -> Option<Limit> {
     let (phase, saturation) = last_saturated(record)?;
-    let input = Input::of(record, phase);
+    let input = Input::new(record, phase);
     let mut candidates: Vec<Candidate> = RULES.iter().filter_map(|rule| rule(&input)).collect();
     let is_idle = |of: &Candidate| of.is_of_small_load() || of.nearness < IDLE;
     if !candidates.iter().all(is_idle) {
@@ -155,14 +155,14 @@ struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    fn of(record: &'a RunRecord, phase: &PhaseRecord) -> Self {
+    fn new(record: &'a RunRecord, phase: &PhaseRecord) -> Self {
         let mut streams = measured_streams(record);
         streams.retain(|stream| stream.phase.name == phase.name);
         let range = TimeRange {
             from_ns: phase.start_ns,
             to_ns: phase.start_ns.saturating_add(phase.duration_ns),
         };
-        Self { record, streams, over: OverTime::of(record, range) }
+        Self { record, streams, over: OverTime::within(record, range) }
     }
 
     /// Sessions of all streams; at least 1.

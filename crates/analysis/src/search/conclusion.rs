@@ -22,7 +22,7 @@ const QUICK_CONFIRMATION: Nanos = Nanos::from_secs(30);
 
 /// The record of a search so far; `last` is that of its last probe.
 pub fn conclude(last: RunRecord, search: SearchRecord, id: String) -> ExperimentRecord {
-    let mut whole = Whole::of(&last);
+    let mut whole = Whole::from_run(&last);
     match &search.outcome {
         None => unfinished(&mut whole.judgments),
         Some(SearchOutcome::Mark(mark)) => {

@@ -125,7 +125,7 @@ const fn is_not_met(objective: ObjectiveValue) -> bool {
 }
 
 fn estimated(record: &RunRecord) -> ProbeVerdict {
-    match Ended::of(&record.incidents) {
+    match Ended::from_incidents(&record.incidents) {
         Ended::Interrupted => ProbeVerdict::Interrupted,
         Ended::TargetLost => ProbeVerdict::TargetLost,
         Ended::Complete if record.judgments.data.value.is_wrong() => ProbeVerdict::WrongData,

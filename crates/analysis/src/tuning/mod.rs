@@ -73,7 +73,7 @@ pub fn conclude(last: RunRecord, tune: TuneRecord, id: String) -> ExperimentReco
         Some(TuneOutcome::Best(_)) => None,
         Some(TuneOutcome::NoBest(no_best)) => Some(no_best.why),
     };
-    let mut whole = Whole::of(&last);
+    let mut whole = Whole::from_run(&last);
     whole.judgments.measurement = match why {
         None => Judgment { value: Measurement::Valid, reasons: Vec::new() },
         Some(why) => unknown(why, &tune),
@@ -179,7 +179,7 @@ pub(crate) fn is_client_limited(judged: &Judgments) -> bool {
 fn verdict(record: &RunRecord, has_figure: bool) -> (TrialVerdict, Vec<ReasonCode>) {
     let judged = &record.judgments;
     let of_measurement = judged.measurement.codes();
-    match Ended::of(&record.incidents) {
+    match Ended::from_incidents(&record.incidents) {
         Ended::Interrupted => return (TrialVerdict::Interrupted, Vec::new()),
         Ended::TargetLost => return (TrialVerdict::TargetLost, Vec::new()),
         Ended::Complete => {}

@@ -428,7 +428,7 @@ fn check_figures(
     out: &Path,
 ) -> Result<u8, UserError> {
     let set = figures::read(names, out)?;
-    let warnings = audit(&set, model.map(ModelRequest::of).as_ref());
+    let warnings = audit(&set, model.map(ModelRequest::new).as_ref());
     terminal::data(&format!("{}\n{}", table(&facts(&set)), warnings_text(&warnings)))?;
     let contradicts = warnings.iter().any(|o| o.weight == Weight::Contradiction);
     Ok(if contradicts { exit::NOT_VALID } else { exit::SUCCESS })
@@ -437,8 +437,8 @@ fn check_figures(
 fn facts(set: &SeriesSet) -> Vec<Fact> {
     let mut facts = Vec::new();
     for series in set.series() {
-        let points = set.of(series).count();
-        let unit = set.of(series).next().map_or("", |point| &point.unit);
+        let points = set.points_of(series).count();
+        let unit = set.points_of(series).next().map_or("", |point| &point.unit);
         let plural = if points == 1 { "" } else { "s" };
         let text = format!("{series} · {points} point{plural} · {unit}");
         facts.push(fact("series", foreign(&text, LONGEST_FIGURE)));

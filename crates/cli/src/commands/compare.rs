@@ -176,11 +176,11 @@ fn compare(settings: &CompareIntent) -> Result<u8, UserError> {
             runs: loaded.records.iter().map(Into::into).collect(),
         })
         .collect();
-    if let Some(report) = GrowthsReport::of(&groups, settings.threshold) {
+    if let Some(report) = GrowthsReport::from_groups(&groups, settings.threshold) {
         return growths(settings, &report);
     }
     let criteria = Criteria { practical: settings.threshold, primary: settings.primary.as_deref() };
-    let report = CompareReport::of(groups, criteria).ok_or_else(too_few)?;
+    let report = CompareReport::from_groups(groups, criteria).ok_or_else(too_few)?;
     check_primary(settings, &report)?;
     match settings.format {
         Format::Text => {

@@ -561,5 +561,5 @@ fn intent(layers: &Layers) -> Result<RunIntent, UserError> {
         fills: true,
         ..StopRule::default()
     };
-    RunIntent::of(layers, streams::first(layers)?, WITHOUT_END, stop)
+    RunIntent::with_streams(layers, streams::first(layers)?, WITHOUT_END, stop)
 }

@@ -130,13 +130,13 @@ fn show(settings: &ShowIntent) -> Result<u8, UserError> {
         if let Err(error) = open::that_detached(&page) {
             terminal::warn(&format!("no browser could be started: {error}"));
         }
-        return Ok(exit::of(record));
+        return Ok(exit::code(record));
     }
     let text = match settings.format {
         Format::Text => {
             let summary = report::summary(record, &place);
             terminal::summary(&summary, settings.verbose)?;
-            return Ok(exit::of(record));
+            return Ok(exit::code(record));
         }
         Format::Json => json::print(record),
         Format::Csv => match record.experiment().map(|of| &of.question) {
@@ -149,7 +149,7 @@ fn show(settings: &ShowIntent) -> Result<u8, UserError> {
         Format::Junit => report::junit(record),
     };
     terminal::data(&text)?;
-    Ok(exit::of(record))
+    Ok(exit::code(record))
 }
 
 /// Merges the shares of one run.

@@ -386,7 +386,7 @@ fn run(layers: &Layers) -> Result<RunIntent, UserError> {
     layers.add(Strength::Default, "rejected", "0", Origin::Default);
     layers.add(Strength::Default, "errors", "0%", Origin::Default);
     let streams = streams::first(&layers)?;
-    RunIntent::of(&layers, streams, probe, StopRule::default())
+    RunIntent::with_streams(&layers, streams, probe, StopRule::default())
 }
 
 fn figure(text: &str) -> Result<TuneFigure, UserError> {

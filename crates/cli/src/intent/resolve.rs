@@ -49,13 +49,13 @@ impl RunIntent {
             && stop.rows.is_none()
             && share.of == 1
             && layers.strength("duration").is_none_or(|of| of == Strength::Default);
-        let run = Self::of(layers, inputs, step.unwrap_or(duration), stop)?;
+        let run = Self::with_streams(layers, inputs, step.unwrap_or(duration), stop)?;
         Ok(Self { length_is_open, ..run })
     }
 
     /// The settings of any command that runs a workload, with these streams, this length of a measured step, and this
     /// end.
-    pub(crate) fn of(
+    pub(crate) fn with_streams(
         layers: &Layers,
         streams: Vec<StreamInput>,
         step: Nanos,

@@ -122,7 +122,7 @@ struct Locked(Child);
 
 impl Locked {
     /// The workload's table, locked so that no other client can even read it.
-    fn of(server: &Postgres) -> Self {
+    fn new(server: &Postgres) -> Self {
         Self::by(server, "LOCK TABLE cpu IN ACCESS EXCLUSIVE MODE")
     }
 
@@ -185,7 +185,7 @@ fn ctrl_c_while_tables_are_prepared_ends_the_run_and_gives_them_back() {
     let words = format!("run cpu {url} --set hosts=200 --warm-up 0s -d 1s -c 1 --drop");
     let first = place.typed(&words);
     assert!(matches!(first.code, Some(0 | 3)), "{first:?}");
-    let locked = Locked::of(&server);
+    let locked = Locked::new(&server);
     let called = stopped_in_preparation(place.start(&split(&words)), &server);
     called.reports("stopped by the user before the load began");
     assert_eq!((called.stdout.as_str(), place.runs().len()), ("", 1));
@@ -211,7 +211,7 @@ fn ctrl_c_while_the_tables_of_a_second_run_are_prepared_keeps_the_first() {
     while !place.path().join("now").exists() {
         before_the_next_look();
     }
-    let _locked = Locked::of(&server);
+    let _locked = Locked::new(&server);
     place.file("locked", "");
     let called = stopped_in_preparation(running, &server);
     assert!(!called.stderr.contains("warning: stopped"), "{called:?}");

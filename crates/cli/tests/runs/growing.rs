@@ -16,7 +16,7 @@ use crate::called::{Called, Place, experiment, split};
 pub(crate) struct Lab(pub(crate) Place);
 
 impl Lab {
-    pub(crate) fn of(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/clusters");
         let lab = Self(Place::new().verbose());
         lab.0.file("lab.toml", &fs::read_to_string(shipped.join(name)).unwrap());
@@ -172,7 +172,7 @@ fn shards_grow_from_one_to_two() {
     if clickhouse::skipped() {
         return;
     }
-    let lab = Lab::of("clickhouse.toml");
+    let lab = Lab::new("clickhouse.toml");
     let (called, grown) = lab.grown("--nodes 1,2 --no-quota -c 1n -d 1s --warm-up 0s");
     let scale = grown.scale().unwrap();
     let nodes = scale.trials.iter().map(|trial| trial.size.nodes);
@@ -200,7 +200,7 @@ fn long_a_node_that_joins_under_load_is_sent_all_rows() {
     if galera::skipped() {
         return;
     }
-    let lab = Lab::of("galera.toml");
+    let lab = Lab::new("galera.toml");
     let up = lab.cluster("up", &["--nodes", "1", "--no-quota"]);
     assert_eq!(up.code, Some(0), "{up:?}");
     let one = up.stdout.trim();
@@ -232,7 +232,7 @@ fn long_copies_that_are_added_are_sent_the_rows_that_are_there() {
     if galera::skipped() {
         return;
     }
-    let lab = Lab::of("galera.toml");
+    let lab = Lab::new("galera.toml");
     let load = "--nodes 1,2 --grow --no-quota -c 4n -d 3s --warm-up 0s --batch 100";
     let (called, grown) = lab.grown(load);
     expect_tables_kept(&lab, &grown);
@@ -245,7 +245,7 @@ fn long_shards_that_are_added_are_not_given_the_rows_that_are_there_and_the_reco
     if clickhouse::skipped() {
         return;
     }
-    let lab = Lab::of("clickhouse.toml");
+    let lab = Lab::new("clickhouse.toml");
     let load = "--nodes 1,2 --grow --no-quota --no-measure-nodes --insert distributed --with index_granularity=8192 \
          -c 2 -d 3s --warm-up 0s";
     let (called, grown) = lab.grown(load);

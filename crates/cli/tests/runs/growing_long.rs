@@ -84,7 +84,7 @@ fn long_real_shards_add_capacity_and_the_first_size_comes_again() {
     if clickhouse::skipped() || has_no_quotas() {
         return;
     }
-    let lab = Lab::of("clickhouse.toml");
+    let lab = Lab::new("clickhouse.toml");
     let (shown, grown) = grown(&lab, &[&["--nodes", "1..3"], &SHARDS[..]].concat());
     let scale = grown.scale().unwrap();
     let [one, two, three, _] = rates_of(scale, &shown);
@@ -110,7 +110,7 @@ fn long_real_shards_behind_one_server_do_not_grow() {
     if clickhouse::skipped() || has_no_quotas() {
         return;
     }
-    let lab = Lab::of("clickhouse.toml");
+    let lab = Lab::new("clickhouse.toml");
     lab.change("/default\"", "/default?initiator=first\"");
     // Rows that are parsed one by one; a block would be forwarded nearly unchanged.
     let insert = [
@@ -139,7 +139,7 @@ fn long_real_copies_gain_less_than_shards() {
     if galera::skipped() || has_no_quotas() {
         return;
     }
-    let lab = Lab::of("galera.toml");
+    let lab = Lab::new("galera.toml");
     let words = ["--nodes", "1..3", "-c", "4n", "--batch", "100", "--no-measure-nodes"];
     let (shown, grown) = grown(&lab, &words);
     let scale = grown.scale().unwrap();

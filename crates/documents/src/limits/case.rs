@@ -135,20 +135,21 @@ impl Cluster {
     /// A cluster with a capacity of 100 to 300 ops per second, in large batches, with all of its nodes.
     fn drawn(noise: &mut Noise, limited: Limited) -> Self {
         let is_uneven = matches!(limited, Limited::SlowNode | Limited::FewShards);
-        let nodes = if is_uneven { of(noise, &[3, 4, 6]) } else { of(noise, &[1, 2, 3, 5]) };
+        let nodes =
+            if is_uneven { one_of(noise, &[3, 4, 6]) } else { one_of(noise, &[1, 2, 3, 5]) };
         let (shards, copies) = if limited == Limited::FewShards {
             (1, 1)
         } else {
-            (nodes * of(noise, &[1, 2]), of(noise, &[1, 2]).min(nodes))
+            (nodes * one_of(noise, &[1, 2]), one_of(noise, &[1, 2]).min(nodes))
         };
-        let cores = of(noise, &[2, 4, 8]);
-        let batch = of(noise, &[300, 500, 1_000]);
-        let service = of(noise, &["exp", "constant", "lognormal:0.7"]);
+        let cores = one_of(noise, &[2, 4, 8]);
+        let batch = one_of(noise, &[300, 500, 1_000]);
+        let service = one_of(noise, &["exp", "constant", "lognormal:0.7"]);
         let pieces = f64::from(shards * copies);
         let of_op_s = f64::from(nodes * cores) / between(noise, 100.0, 300.0);
         let row_s = (of_op_s - pieces * REQUEST_S) / f64::from(batch * copies);
         let (replicas, row_ns) = (copies - 1, round_to_u64(row_s * 1e9));
-        let small = u64::from(of(noise, &[1_u32, 5, 20]));
+        let small = u64::from(one_of(noise, &[1_u32, 5, 20]));
         Self {
             words: format!(
                 "sim:?nodes={nodes}&cores={cores}&shards={shards}&replicas={replicas}&row={row_ns}ns\
@@ -178,7 +179,7 @@ impl Cluster {
 
 impl Case {
     /// The case for a seed.
-    pub fn of(limited: Limited, seed: u64) -> Self {
+    pub fn new(limited: Limited, seed: u64) -> Self {
         let mut noise = Noise::new(seed ^ ((limited as u64) << 56));
         let mut cluster = Cluster::drawn(&mut noise, limited);
         let mut sessions = cluster.many_sessions(&mut noise);
@@ -224,7 +225,7 @@ impl Case {
                     let cores = f64::from(cluster.nodes * cluster.cores);
                     round_to_u32(cores * between(&mut noise, 1.0, 2.0))
                 } else {
-                    of(&mut noise, &[1, 2, 4, 8])
+                    one_of(&mut noise, &[1, 2, 4, 8])
                 };
                 if limited == Limited::SessionsAtARate {
                     load = at(between(&mut noise, 0.6, 0.9));
@@ -268,7 +269,7 @@ fn between(noise: &mut Noise, low: f64, high: f64) -> f64 {
     low * (high / low).powf(noise.uniform())
 }
 
-fn of<T: Copy>(noise: &mut Noise, choices: &[T]) -> T {
+fn one_of<T: Copy>(noise: &mut Noise, choices: &[T]) -> T {
     let position = noise.bits() % u64::try_from(choices.len()).unwrap_or(1);
     choices[usize::try_from(position).unwrap_or(0)]
 }

@@ -20,7 +20,7 @@ const RUNS: u64 = 10;
 
 /// The table for the documents.
 pub fn matrix() -> String {
-    table(&Matrix::of(RUNS))
+    table(&Matrix::new(RUNS))
 }
 
 /// How often each resource was named, by limited resource.
@@ -37,11 +37,11 @@ pub struct Matrix {
 
 impl Matrix {
     /// The matrix of this number of runs per kind.
-    pub fn of(runs: u64) -> Self {
+    pub fn new(runs: u64) -> Self {
         let mut matrix = Self { runs, ..Self::default() };
         for &limited in Limited::ALL {
             for seed in highwater_analysis::synthetic::seeds_of_version(runs) {
-                let case = Case::of(limited, seed);
+                let case = Case::new(limited, seed);
                 let record = run::record(&case);
                 let named = named(&record);
                 if !limited.is(named) {

@@ -6,7 +6,7 @@ use super::*;
 const RIGHT: f64 = 0.9;
 
 fn check(runs: u64) {
-    let matrix = Matrix::of(runs);
+    let matrix = Matrix::new(runs);
     println!("{}", table(&matrix));
     for &limited in Limited::ALL {
         let right = matrix.right(limited);

@@ -81,13 +81,13 @@ pub struct Case {
 #[expect(clippy::expect_used, reason = "a file of this repository that cannot be read must fail")]
 pub fn kept_apart() -> Vec<ScaledSeries> {
     let set = series::read(KEPT_APART).expect("the series that are kept apart");
-    ScaledSeries::of(&set.points)
+    ScaledSeries::from_points(&set.points)
 }
 
 impl ScaledSeries {
     /// Series of points that state their size: as `size` and `axis`, or else as nodes. Points with
     /// neither are omitted.
-    pub fn of(points: &[Point]) -> Vec<Self> {
+    pub fn from_points(points: &[Point]) -> Vec<Self> {
         let all: BTreeSet<&str> = points.iter().map(|point| point.series.as_str()).collect();
         let series = |name: &str| {
             let of_name = points.iter().filter(|point| point.series == name);

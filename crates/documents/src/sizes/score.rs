@@ -45,7 +45,7 @@ pub struct Score {
 
 impl Score {
     /// Scores of at least one prediction; `None` without any.
-    pub fn of<'a>(cases: impl IntoIterator<Item = &'a Case>) -> Option<Self> {
+    pub fn from_cases<'a>(cases: impl IntoIterator<Item = &'a Case>) -> Option<Self> {
         let cases: Vec<&Case> = cases.into_iter().collect();
         let mut widths: Vec<f64> = cases.iter().map(|case| case.predicted.half_width()).collect();
         widths.sort_by(f64::total_cmp);

@@ -8,7 +8,7 @@ use super::{Case, ScaledSeries, Score, assumed_cases, cases, kept_apart, refitte
 
 /// Every source, or of each three one, by a seed.
 fn of_library(seed: Option<usize>) -> Vec<ScaledSeries> {
-    let all = ScaledSeries::of(&library());
+    let all = ScaledSeries::from_points(&library());
     let mut sources: Vec<String> = all.iter().map(|series| series.source.clone()).collect();
     sources.sort();
     sources.dedup();
@@ -20,7 +20,7 @@ fn of_library(seed: Option<usize>) -> Vec<ScaledSeries> {
 }
 
 fn score(cases: &[Case], of: impl Fn(&Case) -> bool) -> Score {
-    Score::of(cases.iter().filter(|case| of(case))).unwrap()
+    Score::from_cases(cases.iter().filter(|case| of(case))).unwrap()
 }
 
 #[track_caller]
@@ -109,7 +109,7 @@ fn the_assumed_growth_holds_on_other_systems_as_often_as_is_documented() {
 /// Three publishers are too few for leaving one out: the interval is as wide as their published values.
 #[test]
 fn where_every_node_holds_all_rows_the_assumed_growth_spans_what_was_published() {
-    let mut series = ScaledSeries::of(&everywhere());
+    let mut series = ScaledSeries::from_points(&everywhere());
     let pairs = assumed_cases(&series);
     assert_eq!(pairs.len(), 44);
     let all = score(&pairs, |_| true);

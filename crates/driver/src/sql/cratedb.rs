@@ -101,7 +101,7 @@ fn text(row: &[Option<String>], column: usize) -> Option<&str> {
 
 fn node(row: &[Option<String>], samples: &mut Vec<MetricSample>) {
     let Some(name) = text(row, 0) else { return };
-    let mut push = |sample: Option<MetricSample>| samples.extend(sample.map(|r| r.of(name)));
+    let mut push = |sample: Option<MetricSample>| samples.extend(sample.map(|r| r.on_node(name)));
     let level = |name, unit, value| MetricSample::level(name, unit, value);
     let count = |name, value| MetricSample::count(name, "bytes", value);
     push(sample_number(row, 1).map(|load| level(names::LOAD, "1", load)));
@@ -125,7 +125,7 @@ fn pool(row: &[Option<String>], samples: &mut Vec<MetricSample>) {
     } else {
         ["search_active", "search_queue", "search_rejected"]
     };
-    let mut push = |sample: Option<MetricSample>| samples.extend(sample.map(|r| r.of(node)));
+    let mut push = |sample: Option<MetricSample>| samples.extend(sample.map(|r| r.on_node(node)));
     push(sample_number(row, 2).map(|number| MetricSample::level(named[0], "1", number)));
     push(sample_number(row, 3).map(|number| MetricSample::level(named[1], "1", number)));
     push(sample_number(row, 4).map(|number| MetricSample::count(named[2], "1", number)));

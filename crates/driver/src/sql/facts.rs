@@ -100,7 +100,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(declared: &str) -> Self {
+    fn parse(declared: &str) -> Self {
         let declared = declared.to_ascii_lowercase();
         let inside = declared.split_once('(').and_then(|(before, rest)| {
             let (inside, behind) = rest.split_once(')')?;
@@ -177,7 +177,7 @@ impl Dialect {
 impl DeclaredTypes {
     /// What a column of this declared type does to values of this kind.
     pub fn form(&self, kind: ColumnType, declared: &str, cuts: bool) -> StoredForm {
-        let parts = Parts::of(declared);
+        let parts = Parts::parse(declared);
         let (base, first) = (parts.base.as_str(), parts.digits.first().copied());
         match (kind, base) {
             (ColumnType::Timestamp, "date") => {

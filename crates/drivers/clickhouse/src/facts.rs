@@ -185,7 +185,7 @@ impl TelemetryReader for HttpReader {
                 let node = self.wires.get(place).filter(|_| self.is_cluster);
                 let node = node.map(|wire| wire.node().address());
                 found.extend(samples.into_iter().map(|sample| match &node {
-                    Some(node) => sample.of(node.clone()),
+                    Some(node) => sample.on_node(node.clone()),
                     None => sample,
                 }));
             }

@@ -84,7 +84,7 @@ impl Driver for ClickHouseDriver {
     ) -> Result<Arc<dyn Target>, UserError> {
         let nodes = network::of_urls(urls, options, options::nodes)?;
         let names = Mode::names(nodes.len() > 1);
-        let mode = options.insert_mode(Mode::of, names)?;
+        let mode = options.insert_mode(Mode::from_name, names)?;
         let mode = mode.unwrap_or_else(Mode::default_one);
         let mut databases = nodes.iter().map(|node| &node.database);
         let first = databases.next();

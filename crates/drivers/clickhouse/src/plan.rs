@@ -196,7 +196,7 @@ fn native_column(
 ) -> Result<NativeColumn, String> {
     let inner = declared.strip_prefix("Nullable(");
     let inner = inner.and_then(|inner| inner.strip_suffix(')'));
-    let native = NativeType::of(inner.unwrap_or(declared));
+    let native = NativeType::parse(inner.unwrap_or(declared));
     let native = native.filter(|native| native.takes(kind)).ok_or_else(|| {
         let kind = kind.name();
         format!("column `{name}` has the type {declared}, in which a value of the workload's type {kind} is not sent")
@@ -267,7 +267,7 @@ impl Mode {
     }
 
     /// Parses a value of `--insert`.
-    pub(super) fn of(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         if name == LOCAL {
             return Some(Self::default_one());
         }
@@ -278,7 +278,7 @@ impl Mode {
     /// The value of `--insert`.
     pub(super) fn name(self) -> &'static str {
         let mut names = NAMES.iter().copied();
-        let named = names.find(|name| Self::of(name) == Some(self));
+        let named = names.find(|name| Self::from_name(name) == Some(self));
         named.unwrap_or_default()
     }
 
@@ -368,13 +368,13 @@ mod tests {
         for is_cluster in [false, true] {
             let names = Mode::names(is_cluster);
             for name in names {
-                assert_eq!(Mode::of(name).map(Mode::name), Some(*name));
+                assert_eq!(Mode::from_name(name).map(Mode::name), Some(*name));
             }
-            assert_eq!(Mode::of(names[0]), Some(Mode::default_one()));
+            assert_eq!(Mode::from_name(names[0]), Some(Mode::default_one()));
         }
-        assert_eq!(Mode::of("Native"), None);
+        assert_eq!(Mode::from_name("Native"), None);
         let above = Mode { format: Format::RowBinary, is_distributed: true };
-        assert_eq!(Mode::of("distributed-rowbinary"), Some(above));
-        assert_eq!(Mode::of("local").map(Mode::name), Some("native"));
+        assert_eq!(Mode::from_name("distributed-rowbinary"), Some(above));
+        assert_eq!(Mode::from_name("local").map(Mode::name), Some("native"));
     }
 }

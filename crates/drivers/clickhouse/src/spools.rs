@@ -57,7 +57,7 @@ struct Settling {
 
 impl Spools {
     /// For the tables in the database of this server's URL.
-    pub(super) fn of(node: &Node) -> Self {
+    pub(super) fn new(node: &Node) -> Self {
         Self {
             own_database: node.own_database(),
             is_local: is_loopback(&node.host),
@@ -259,7 +259,7 @@ mod tests {
         let settings =
             settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let settings: Vec<(String, String)> = settings.collect();
-        is_requested(&settings, Mode::of(insert).unwrap())
+        is_requested(&settings, Mode::from_name(insert).unwrap())
     }
 
     #[test]

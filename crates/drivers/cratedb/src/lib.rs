@@ -74,7 +74,7 @@ impl Driver for CrateDbDriver {
         urls: &[TargetUrl],
         options: &TargetOptions,
     ) -> Result<Arc<dyn Target>, UserError> {
-        let insert = options.insert_mode(Mode::of, Mode::NAMES)?;
+        let insert = options.insert_mode(Mode::from_name, Mode::NAMES)?;
         let insert = insert.unwrap_or(Mode::Bulk);
         let stability = Arc::new(ClusterStability::default());
         let nodes = network::of_urls(urls, options, |url, options, environment| {

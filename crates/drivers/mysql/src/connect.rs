@@ -182,7 +182,7 @@ async fn log_in(
             [0xfe, request @ ..] => {
                 let mut reader = Reader(request);
                 let name = reader.zero_ended();
-                method = Method::of(name).ok_or_else(|| unspoken(node, name))?;
+                method = Method::from_name(name).ok_or_else(|| unspoken(node, name))?;
                 if method == Method::Clear && !is_private {
                     return Err(not_private(node).into());
                 }
@@ -225,7 +225,7 @@ async fn settle(node: &Node, mut connection: Connection) -> Result<Opened, UserE
     let sql = "SELECT version(), @@version_comment, @@max_allowed_packet";
     let rows = rows_of(&mut connection, &node.shown, sql).await?;
     let [version, comment, packet_max] = values(rows.into_iter().flatten());
-    let product = Product::of(&version, &comment);
+    let product = Product::from_version(&version, &comment);
     let mut set = format!(
         "SET NAMES utf8mb4, sql_mode = '{SQL_MODE}', time_zone = '+00:00', autocommit = 1, \
                  sql_select_limit = 18446744073709551615"

@@ -61,7 +61,7 @@ impl Mode {
     }
 
     /// Parses a value of `--insert`.
-    pub(super) fn of(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         [Self::Values, Self::Prepared, Self::LoadData].into_iter().find(|mode| mode.name() == name)
     }
 

@@ -104,7 +104,7 @@ pub(super) enum Product {
 
 impl Product {
     /// Determines it from the responses to `version()` and `@@version_comment`.
-    pub(super) fn of(version: &str, comment: &str) -> Self {
+    pub(super) fn from_version(version: &str, comment: &str) -> Self {
         let says = |word: &str| [version, comment].iter().any(|text| text.contains(word));
         if says("TiDB") {
             Self::TiDb
@@ -249,7 +249,7 @@ fn node_samples(values: &BTreeMap<String, f64>, node: &str) -> Vec<MetricSample>
     let found = NODE_FIGURES.iter().filter_map(|figure| {
         let value = *values.get(figure.source)?;
         let scale = if figure.source == PAUSED { SECOND } else { 1.0 };
-        Some(figure.sample(value / scale).of(node))
+        Some(figure.sample(value / scale).on_node(node))
     });
     found.collect()
 }
@@ -286,7 +286,7 @@ mod tests {
             ),
             ("5.5.8", "MemSQL source distribution", Product::SingleStore, "singlestore"),
         ] {
-            let found = Product::of(version, comment);
+            let found = Product::from_version(version, comment);
             assert_eq!(found, product, "{version}");
             assert_eq!(found.dialects()[0], best);
             assert_eq!(found.dialects().last().unwrap(), "mysql");

@@ -77,7 +77,7 @@ impl Greeting {
             nonce,
             method: match reader.zero_ended() {
                 b"" => Some(Method::Native),
-                name => Method::of(name),
+                name => Method::from_name(name),
             },
         })
     }
@@ -180,7 +180,7 @@ pub(super) enum Method {
 
 impl Method {
     /// Parses the server's name of the method.
-    pub(super) fn of(name: &[u8]) -> Option<Self> {
+    pub(super) fn from_name(name: &[u8]) -> Option<Self> {
         let mut all = [Self::Native, Self::CachingSha2, Self::Ed25519, Self::Clear].into_iter();
         all.find(|method| method.name().as_bytes() == name)
     }

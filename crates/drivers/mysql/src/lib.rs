@@ -78,7 +78,7 @@ impl Driver for MySqlDriver {
         urls: &[TargetUrl],
         options: &TargetOptions,
     ) -> Result<Arc<dyn Target>, UserError> {
-        let mode = options.insert_mode(Mode::of, Mode::NAMES)?;
+        let mode = options.insert_mode(Mode::from_name, Mode::NAMES)?;
         let mode = mode.unwrap_or(Mode::Values);
         let nodes = network::of_urls(urls, options, options::nodes)?;
         Ok(Arc::new(MySqlTarget { nodes, mode }))

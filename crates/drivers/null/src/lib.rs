@@ -60,7 +60,7 @@ impl Driver for NullDriver {
             return Err(UserError::usage("a sink is a single target")
                 .with_hint("name one `null:` target; --sessions spreads over its threads"));
         };
-        let protocol = Protocol::of(url)?;
+        let protocol = Protocol::from_url(url)?;
         // Its options are checked before anything starts; no connection is made.
         let prototype = protocol.driver().open(&[protocol.url(&[1])], options)?;
         Ok(Arc::new(NullTarget {

@@ -64,7 +64,7 @@ impl Server {
         match *kind {
             0x01 => Command::Quit,
             0x03 => match values(body) {
-                Some(values) => Command::Insert(ValueRows::of(values)),
+                Some(values) => Command::Insert(ValueRows::from_beginning(values)),
                 None => Command::Execute(effect(body), false),
             },
             0x0e => Command::Ping,
@@ -328,7 +328,7 @@ enum Place {
 
 impl ValueRows {
     /// From the start of a text.
-    fn of(beginning: &[u8]) -> Self {
+    fn from_beginning(beginning: &[u8]) -> Self {
         let mut rows = Self::default();
         rows.take(beginning);
         rows
@@ -406,7 +406,7 @@ impl Statement {
     /// Parses its text.
     fn read(sql: &[u8]) -> Self {
         let effect = match values(sql) {
-            Some(rows) => Effect::Applied(ValueRows::of(rows).rows),
+            Some(rows) => Effect::Applied(ValueRows::from_beginning(rows).rows),
             None => effect(sql),
         };
         Self { effect, parameters: placeholders(sql) }
@@ -515,7 +515,7 @@ mod tests {
             ("", 0),
             ("SELECT (1)", 0),
         ] {
-            assert_eq!(ValueRows::of(text.as_bytes()).rows, rows, "{text}");
+            assert_eq!(ValueRows::from_beginning(text.as_bytes()).rows, rows, "{text}");
         }
     }
 

@@ -156,7 +156,7 @@ impl Protocol {
     const ALL: [Self; 4] = [Self::Postgres, Self::MySql, Self::Crate, Self::ClickHouse];
 
     /// The protocol named by a URL.
-    pub(super) fn of(url: &TargetUrl) -> Result<Self, UserError> {
+    pub(super) fn from_url(url: &TargetUrl) -> Result<Self, UserError> {
         let names: Vec<String> =
             Self::ALL.iter().map(|protocol| format!("`null:{}`", protocol.name())).collect();
         let plain = url.hosts.is_empty() && url.user.is_none() && url.parameters.is_empty();

@@ -78,7 +78,7 @@ impl Driver for PostgresDriver {
         urls: &[TargetUrl],
         options: &TargetOptions,
     ) -> Result<Arc<dyn Target>, UserError> {
-        let insert = options.insert_mode(Mode::of, Mode::NAMES)?;
+        let insert = options.insert_mode(Mode::from_name, Mode::NAMES)?;
         let nodes = of_urls(urls, options, options::nodes)?;
         let hosts = Hosts::new(nodes, options.seed.0);
         Ok(Arc::new(PostgresTarget { hosts, insert }))
@@ -114,7 +114,7 @@ impl PostgresTarget {
 /// The insert modes that a server does not support, each with the reason.
 fn refused(opened: &Opened) -> Vec<(&'static str, &'static str)> {
     let names = Mode::NAMES.iter().copied();
-    let refused = |name| Some((name, refusal(Mode::of(name)?, opened)?.0));
+    let refused = |name| Some((name, refusal(Mode::from_name(name)?, opened)?.0));
     names.filter_map(refused).collect()
 }
 

@@ -125,7 +125,7 @@ impl<'c> Statements<'c> {
                 let mut text = String::new();
                 sql.write(values, LiteralStyle::Milliseconds, &mut text);
                 match transactions.connection.prepare(&text) {
-                    Ok(statement) => transactions.query(&mut Query::of(statement), &[]),
+                    Ok(statement) => transactions.query(&mut Query::new(statement), &[]),
                     Err(error) => Outcome::refused(0, op_error(&error)),
                 }
             }
@@ -261,10 +261,10 @@ impl<'c> Query<'c> {
             .with_hint("write a parameter as `:name`, not as `$1` or `?`");
             return Err(error.about(place));
         }
-        Ok(Self::of(statement))
+        Ok(Self::new(statement))
     }
 
-    fn of(statement: Statement<'c>) -> Self {
+    fn new(statement: Statement<'c>) -> Self {
         let writes = !statement.readonly();
         Self { statement, writes }
     }

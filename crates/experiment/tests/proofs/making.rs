@@ -143,5 +143,5 @@ impl<T> TrialMaker<T> for Maker<'_, T> {
 
 /// The program's exit code.
 pub(crate) fn code(record: &ExperimentRecord) -> u8 {
-    highwater_analysis::exit_code(&record.judgments, Ended::of(&record.incidents))
+    highwater_analysis::exit_code(&record.judgments, Ended::from_incidents(&record.incidents))
 }

@@ -41,7 +41,7 @@ impl Dice {
         low * (high / low).powf(self.uniform())
     }
 
-    pub(crate) fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+    pub(crate) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
     }
 
@@ -81,7 +81,7 @@ fn noisy_case(seed: u64) -> Case {
 
 /// M/M/c with a p99 bound.
 fn queue(dice: &mut Dice, slow_start: bool) -> Case {
-    let cores = dice.of(&[1_u32, 2, 4]);
+    let cores = dice.one_of(&[1_u32, 2, 4]);
     let capacity = dice.between(1_500.0, 3_000.0);
     let mu = capacity / f64::from(cores);
     let bound_s = 100_f64.ln() / mu * dice.between(2.5, 5.0);
@@ -116,12 +116,12 @@ fn constant(dice: &mut Dice) -> Case {
 
 /// Inserts into a sharded, replicated cluster, with its sustained rate as the mark.
 fn sharded(dice: &mut Dice, more: &str) -> Case {
-    let nodes = dice.of(&[1_u32, 2, 3, 5, 8]);
-    let replicas = dice.of(&[0, 1]).min(nodes - 1);
-    let shards = nodes * dice.of(&[1_u32, 2, 3]);
-    let cores = dice.of(&[1_u32, 2, 4, 8]);
+    let nodes = dice.one_of(&[1_u32, 2, 3, 5, 8]);
+    let replicas = dice.one_of(&[0, 1]).min(nodes - 1);
+    let shards = nodes * dice.one_of(&[1_u32, 2, 3]);
+    let cores = dice.one_of(&[1_u32, 2, 4, 8]);
     // Few rows with much work each: ops matter here, and rows make the test slow.
-    let rows = dice.of(&[5_u64, 25, 50]);
+    let rows = dice.one_of(&[5_u64, 25, 50]);
     let row_us = whole(dice.between(100.0, 800.0));
     let queue = if more.is_empty() { "&queue=inf" } else { "" };
     let url = format!(

@@ -54,16 +54,16 @@ struct Drawn {
 }
 
 impl Drawn {
-    fn of(seed: u64) -> Self {
+    fn new(seed: u64) -> Self {
         let mut dice = Dice(seed);
         let kind = KINDS[usize::try_from(seed % 5).unwrap()];
-        let nodes = dice.of(&[1_usize, 2, 3, 5, 8, 12]);
-        let replicas = dice.of(&[0_usize, 1]).min(nodes - 1);
-        let shards = nodes * dice.of(&[1_usize, 2]);
-        let cores = dice.of(&[1_usize, 2, 4]);
-        let rows = dice.of(&[5_usize, 20, 50]);
+        let nodes = dice.one_of(&[1_usize, 2, 3, 5, 8, 12]);
+        let replicas = dice.one_of(&[0_usize, 1]).min(nodes - 1);
+        let shards = nodes * dice.one_of(&[1_usize, 2]);
+        let cores = dice.one_of(&[1_usize, 2, 4]);
+        let rows = dice.one_of(&[5_usize, 20, 50]);
         let row_us = whole(dice.between(100.0, 800.0));
-        let (service, law) = dice.of(&[
+        let (service, law) = dice.one_of(&[
             (Service::Exponential, "exp"),
             (Service::Constant, "constant"),
             (Service::Lognormal(0.7), "lognormal:0.7"),
@@ -192,7 +192,7 @@ struct Tally {
 impl Tally {
     #[expect(clippy::print_stdout, reason = "the long tests print their figures")]
     fn add(&mut self, seed: u64) {
-        let drawn = Drawn::of(seed);
+        let drawn = Drawn::new(seed);
         let (truth, objective) = drawn.truth(seed);
         let record = drawn.hunt(objective, seed).find();
         let truth = truth * float(drawn.rows);

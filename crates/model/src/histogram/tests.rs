@@ -14,7 +14,7 @@ use std::io::Read;
 use super::*;
 use super::{COMPRESSED_COOKIE, MAX_TEXT, PLAIN_COOKIE};
 
-fn of(values: impl IntoIterator<Item = u64>, beyond: u64) -> LatencyHistogram {
+fn with_values(values: impl IntoIterator<Item = u64>, beyond: u64) -> LatencyHistogram {
     let mut histogram = LatencyHistogram::fine();
     for value in values {
         histogram.record(Nanos(value));
@@ -49,7 +49,7 @@ fn summary(histogram: &LatencyHistogram) -> String {
 
 #[test]
 fn a_percentile_needs_its_samples() {
-    let check = |count: u64, expect: &str| assert_eq!(summary(&of(1..=count, 0)), expect);
+    let check = |count: u64, expect: &str| assert_eq!(summary(&with_values(1..=count, 0)), expect);
     check(0, "");
     check(1, "mean=1 max=1");
     check(9, "mean=5 max=9");
@@ -71,7 +71,7 @@ fn a_percentile_needs_its_samples() {
 #[test]
 fn a_percentile_among_the_dropped_is_a_lower_bound_exactly_when_it_must_be() {
     let check = |finite: u64, beyond, expect: &str| {
-        let found = summary(&of(1..=finite, beyond));
+        let found = summary(&with_values(1..=finite, beyond));
         assert_eq!(found, expect, "{finite} and {beyond}");
     };
     check(99, 1, "p50=50 p90=90 p95=95 p99=99 max≥99");
@@ -86,7 +86,7 @@ fn a_percentile_among_the_dropped_is_a_lower_bound_exactly_when_it_must_be() {
 
 #[test]
 fn the_dropped_are_samples_too() {
-    let histogram = of(1..=5, 5);
+    let histogram = with_values(1..=5, 5);
     assert_eq!(histogram.count(), 10);
     assert_eq!(histogram.beyond(), 5);
     let median = histogram.percentile(0.5);
@@ -96,7 +96,7 @@ fn the_dropped_are_samples_too() {
 
 #[test]
 fn quantiles_outside_the_unit_interval_have_no_answer() {
-    let histogram = of(1..=100, 0);
+    let histogram = with_values(1..=100, 0);
     for quantile in [-0.1, 1.1, f64::NAN, f64::INFINITY] {
         assert_eq!(histogram.percentile(quantile), None);
     }
@@ -107,7 +107,7 @@ fn quantiles_outside_the_unit_interval_have_no_answer() {
 
 #[test]
 fn zero_is_a_latency_and_more_than_a_day_is_infinity() {
-    let mut histogram = of([0, 0, 3], 0);
+    let mut histogram = with_values([0, 0, 3], 0);
     assert_eq!(histogram.summary().mean, Some(1));
     histogram.record(LONGEST);
     assert_eq!(histogram.beyond(), 0);
@@ -134,7 +134,7 @@ fn values_keep_their_digits() {
 
 #[test]
 fn clear_forgets_everything() {
-    let mut histogram = of([5, 1_000_000], 3);
+    let mut histogram = with_values([5, 1_000_000], 3);
     histogram.clear();
     assert!(histogram.is_empty());
     assert_eq!(histogram, LatencyHistogram::fine());
@@ -145,8 +145,8 @@ fn clear_forgets_everything() {
 #[test]
 fn an_empty_one_holds_no_memory() {
     assert!(LatencyHistogram::fine().finite.is_none());
-    let mut histogram = of([], 4);
-    histogram.merge(&of([], 2));
+    let mut histogram = with_values([], 4);
+    histogram.merge(&with_values([], 2));
     assert!(histogram.finite.is_none());
     assert_eq!(histogram.count(), 6);
     let back = LatencyHistogram::of_summary(&histogram.encode(), &histogram.summary()).unwrap();
@@ -190,12 +190,12 @@ const BY_ANOTHER_TOOL: &str =
 fn payloads_of_other_tools_are_read() {
     let histogram = LatencyHistogram::decode(BY_ANOTHER_TOOL).unwrap();
     let values = [1, 2, 1_000, 5_000_000, 5_000_000, 5_000_000];
-    assert_eq!(histogram, of(values, 0));
+    assert_eq!(histogram, with_values(values, 0));
 }
 
 #[test]
 fn malformed_texts_are_refused_without_panic() {
-    let good = of([1, 1_000, 1_000_000], 0).encode();
+    let good = with_values([1, 1_000, 1_000_000], 0).encode();
     assert!(LatencyHistogram::decode(&good).is_ok());
     for text in ["", "HISTFAAA", "not base64!", "AAAA", &good[..good.len() - 4], &good[4..]] {
         assert!(LatencyHistogram::decode(text).is_err(), "{text}");
@@ -292,7 +292,7 @@ proptest! {
         beyond in 0..10_usize,
         bound in 0..2_100_u64,
     ) {
-        let histogram = of(values.iter().copied(), beyond as u64);
+        let histogram = with_values(values.iter().copied(), beyond as u64);
         let within = values.iter().filter(|value| **value <= bound).count() as u64;
         let all = (values.len() + beyond) as u64;
         prop_assert_eq!(histogram.up_to(&[bound]), [within, all]);
@@ -305,7 +305,7 @@ proptest! {
         beyond in 0..100_usize,
         quantile in 0.0..=1.0_f64,
     ) {
-        let histogram = of(values.iter().copied(), beyond as u64);
+        let histogram = with_values(values.iter().copied(), beyond as u64);
         values.sort_unstable();
         let count = values.len() + beyond;
         let rank = ((quantile * count as f64).ceil() as usize).max(1);

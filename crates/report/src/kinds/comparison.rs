@@ -740,7 +740,7 @@ impl<T, C> Beside<T, C> {
 
 impl<'a> CompareReport<'a> {
     /// Compares the first group with each of the others; absent without any others.
-    pub fn of(groups: Vec<Group<'a>>, criteria: Criteria<'_>) -> Option<Self> {
+    pub fn from_groups(groups: Vec<Group<'a>>, criteria: Criteria<'_>) -> Option<Self> {
         Self::first(groups, |a, b| compare(&a.runs, &b.runs, criteria))
     }
 }
@@ -748,12 +748,12 @@ impl<'a> CompareReport<'a> {
 impl<'a> GrowthsReport<'a> {
     /// Compares the first growth with each of the others. Relative changes below the fraction `practical` (above 0)
     /// do not matter. Absent if anything else is compared, or if one group has several growths.
-    pub fn of(groups: &[Group<'a>], practical: f64) -> Option<Self> {
+    pub fn from_groups(groups: &[Group<'a>], practical: f64) -> Option<Self> {
         let named = groups.iter().map(|group| {
             let [record] = group.runs.as_slice() else {
                 return None;
             };
-            Some(NamedGrowth { name: group.name.clone(), growth: Grown::of(*record)? })
+            Some(NamedGrowth { name: group.name.clone(), growth: Grown::from_record(*record)? })
         });
         Self::beside_first(named.collect::<Option<_>>()?, practical, &BTreeSet::new())
     }

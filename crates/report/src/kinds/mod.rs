@@ -296,7 +296,7 @@ pub struct HistoryProgress {
 
 impl HistoryRow {
     /// The line of a record.
-    pub fn of(record: RecordRef<'_>) -> Self {
+    pub fn from_record(record: RecordRef<'_>) -> Self {
         let header = record.header();
         let run = record.measured_run();
         Self {

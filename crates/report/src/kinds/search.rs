@@ -333,17 +333,14 @@ fn stalls_between_probes(record: &RunRecord, search: &SearchRecord) -> Option<Re
     let differing =
         pairs.filter(|(low, high)| low.0.at <= high.0.at && low.1 / P99_DIFFERS >= high.1);
     let ((slow, most), (_, least)) = differing.max_by_key(|(low, high)| low.1 - high.1)?;
-    let why = match stalls(&record.availability) {
-        Some(stalls) => {
-            let (length, every) = (duration(stalls.length_ns), duration(stalls.every_ns));
-            format!("stalls of about {length} every {every}")
-        }
-        None => {
-            let bursts = late_bursts(search, slow)?;
-            let (ops, every) = (rate(bursts.ops.round()), span(round_to_u64(bursts.every_ns)));
-            let at = of_axis(search, slow.at);
-            format!("stalls made about {ops} ops late at a time, one every {every} at {at}")
-        }
+    let why = if let Some(stalls) = stalls(&record.availability) {
+        let (length, every) = (duration(stalls.length_ns), duration(stalls.every_ns));
+        format!("stalls of about {length} every {every}")
+    } else {
+        let bursts = late_bursts(search, slow)?;
+        let (ops, every) = (rate(bursts.ops.round()), span(round_to_u64(bursts.every_ns)));
+        let at = of_axis(search, slow.at);
+        format!("stalls made about {ops} ops late at a time, one every {every} at {at}")
     };
     let (least, most) = (duration(*least), duration(*most));
     let text = format!("p99 differs from probe to probe ({least} to {most}): {why}");

@@ -435,7 +435,7 @@ fn chart(groups: &[Overlaid<'_>], unit: Option<Unit>, of: Of) -> Option<Chart> {
     let mut longest = 0.0;
     for (color, group) in groups.iter().enumerate() {
         let timelines = group.runs.iter().take(RUNS_MAX);
-        for timeline in timelines.filter_map(|record| Timeline::of(record)) {
+        for timeline in timelines.filter_map(|record| Timeline::from_record(record)) {
             let streams = timeline.streams();
             let selected = |name: &str| {
                 let mut streams = streams.iter();

@@ -16,7 +16,7 @@ type Figure = (&'static str, usize, fn(&TelemetrySample, f64) -> Option<f64>);
 
 /// CPU and memory of the load generator; empty if nothing was sampled during the load.
 pub(crate) fn machine(record: &RunRecord) -> Vec<Chart> {
-    let Some(timeline) = Timeline::of(record) else {
+    let Some(timeline) = Timeline::from_record(record) else {
         return Vec::new();
     };
     [cpu(&timeline), memory(&timeline)].into_iter().flatten().collect()
@@ -156,7 +156,9 @@ pub(crate) fn target_so_far(telemetry: &TargetTelemetry) -> Vec<Chart> {
 }
 
 fn of_record(record: &RunRecord, id: &str, selected: fn(&str) -> bool) -> Vec<Chart> {
-    let (Some(telemetry), Some(timeline)) = (&record.target_telemetry, Timeline::of(record)) else {
+    let (Some(telemetry), Some(timeline)) =
+        (&record.target_telemetry, Timeline::from_record(record))
+    else {
         return Vec::new();
     };
     let blank = timeline.blank(Chart::default());

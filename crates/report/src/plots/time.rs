@@ -30,7 +30,7 @@ const OFFERED: usize = 7;
 
 /// All charts over time for which the record has figures.
 pub(crate) fn over_time(record: &MeasuredRun<'_>) -> Vec<Chart> {
-    let Some(timeline) = Timeline::of(record) else {
+    let Some(timeline) = Timeline::from_record(record) else {
         return Vec::new();
     };
     charts(&timeline, rejections(record), record.origin)

@@ -23,7 +23,7 @@ pub(crate) struct Downsampling {
 
 impl Downsampling {
     /// For a run of `total` whole seconds.
-    pub(crate) const fn of(total: u64) -> Self {
+    pub(crate) const fn new(total: u64) -> Self {
         let seconds = total.div_ceil(POINTS_MAX);
         Self { seconds: if seconds == 0 { 1 } else { seconds }, total }
     }
@@ -120,7 +120,7 @@ pub(super) struct Slot {
 
 impl<'a> Timeline<'a> {
     /// Absent if no second is known.
-    pub(super) fn of(record: &'a RunRecord) -> Option<Self> {
+    pub(super) fn from_record(record: &'a RunRecord) -> Option<Self> {
         let end = record
             .phases
             .iter()
@@ -130,13 +130,13 @@ impl<'a> Timeline<'a> {
         // The last second counts only if it is whole, or nearly.
         let total = (end + Nanos::SECOND.0 / 20) / Nanos::SECOND.0;
         let has_seconds = record.intervals.iter().any(|i| i.second < total);
-        let thinning = Downsampling::of(total);
+        let thinning = Downsampling::new(total);
         has_seconds.then_some(Self { record, thinning, so_far: None })
     }
 
     /// A run in progress, whose intervals cover up to `seconds` seconds each; the axis ends at `end`.
     pub(super) fn so_far(record: &'a RunRecord, seconds: u64, end: f64) -> Option<Self> {
-        let whole = Self::of(record)?;
+        let whole = Self::from_record(record)?;
         let thinning = Downsampling { seconds, ..whole.thinning };
         Some(Self { thinning, so_far: Some(end), ..whole })
     }
@@ -328,7 +328,7 @@ mod tests {
         for (total, seconds, points) in
             [(0, 1, 0), (62, 1, 62), (600, 1, 600), (601, 2, 301), (3_602, 7, 515)]
         {
-            let thinning = Downsampling::of(total);
+            let thinning = Downsampling::new(total);
             assert_eq!((thinning.seconds, thinning.points()), (seconds, points));
             assert_eq!(thinning.point_of(total), None);
             if total > 0 {
@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     fn points_lie_in_the_middle_of_their_seconds() {
-        let thinning = Downsampling::of(601);
+        let thinning = Downsampling::new(601);
         let middles = [0, 300].map(|point| thinning.middle(point).to_string());
         assert_eq!(middles, ["1", "600.5"]);
         assert_eq!(thinning.length(300).to_string(), "1");

@@ -207,7 +207,7 @@ mod tests {
                 cases.iter().any(|case| case.contains(": failure") || case.contains(": error"));
             let code = highwater_analysis::exit_code(
                 record.judgments(),
-                highwater_analysis::Ended::of(record.incidents()),
+                highwater_analysis::Ended::from_incidents(record.incidents()),
             );
             assert_eq!(is_bad, code != 0, "{xml}");
         }

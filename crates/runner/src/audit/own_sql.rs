@@ -215,7 +215,7 @@ struct Conditions(Vec<String>);
 
 impl Conditions {
     /// The table with one more column: the number of the condition that a row matches.
-    fn of(&self, table: &BoundTable, column: &str) -> BoundTable {
+    fn with_numbers(&self, table: &BoundTable, column: &str) -> BoundTable {
         let cases =
             self.0.iter().enumerate().map(|(at, condition)| format!(" WHEN {condition} THEN {at}"));
         let mut columns = table.columns.clone();
@@ -274,13 +274,13 @@ impl OwnSql<'_, '_, '_> {
             return Ok(None);
         }
         let all = [KeyRange { first: 0, end: conditions.0.len() as u64 }];
-        let with_key = conditions.of(self.table, &conditions.only_there(self.key));
+        let with_key = conditions.with_numbers(self.table, &conditions.only_there(self.key));
         let evidence = match self.read(&with_key, &all).await? {
             Ok(rows) => self.other_key(&rows),
             Err(error) => {
                 // The key is the cause of the rejection only if the same rows can be read without
                 // it.
-                let without_key = conditions.of(self.table, "NULL");
+                let without_key = conditions.with_numbers(self.table, "NULL");
                 let rows = self.read(&without_key, &all).await?.unwrap_or_default();
                 let is_stored = |known: &&KnownRow| {
                     let mut rows = rows.iter();

@@ -66,7 +66,7 @@ impl TableAudit<'_, '_> {
     /// Rows of this run, sampled from its seed.
     pub(super) fn sampled_rows(&self) -> BTreeSet<u64> {
         let rows = self.ledger.rows();
-        let draws = Draws::of(self.input.plan.seed, &["audit", &self.table.name]);
+        let draws = Draws::new(self.input.plan.seed, &["audit", &self.table.name]);
         let count = rows.end - rows.start;
         (0..SAMPLE.min(count)).map(|n| rows.start + draws.below(n, count)).collect()
     }

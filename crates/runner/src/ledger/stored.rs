@@ -77,7 +77,7 @@ pub(crate) struct StoredLedger {
 
 impl StoredLedger {
     /// The ledger in these lines, for this many tables.
-    pub(crate) fn of(lines: &[LedgerLine], tables: usize) -> Self {
+    pub(crate) fn from_lines(lines: &[LedgerLine], tables: usize) -> Self {
         let mut stored = Self { tables: vec![Spans::default(); tables], ..Self::default() };
         for line in lines {
             stored.ended |= line.ended;
@@ -280,7 +280,7 @@ mod tests {
         }
         let end = LedgerLine { ended: true, ..LedgerLine::default() };
         let lines = [line_of(1, spans.all()), end];
-        let stored = StoredLedger::of(&lines, 2);
+        let stored = StoredLedger::from_lines(&lines, 2);
         assert_eq!(stored.tables, [Spans::default(), spans]);
         assert!(stored.ended && !stored.overflowed);
     }

@@ -384,7 +384,7 @@ pub struct SoFar {
 
 impl SoFar {
     /// The run in this directory; reads nothing yet.
-    pub fn of(directory: &Path) -> Self {
+    pub fn new(directory: &Path) -> Self {
         Self {
             directory: directory.to_owned(),
             draft: None,
@@ -555,7 +555,7 @@ pub struct ReportsSoFar {
 
 impl ReportsSoFar {
     /// The run in this directory; reads nothing yet.
-    pub fn of(directory: &Path) -> Self {
+    pub fn new(directory: &Path) -> Self {
         Self {
             directory: directory.to_owned(),
             tail: store::report_tail(directory),

@@ -299,7 +299,7 @@ fn below(directory: &Path) -> Vec<PathBuf> {
 
 fn ledger(run: &Path, tables: usize) -> Option<StoredLedger> {
     let lines = store::read_ledger(run).ok().flatten()?;
-    let stored = StoredLedger::of(&lines, tables);
+    let stored = StoredLedger::from_lines(&lines, tables);
     (!stored.overflowed).then_some(stored)
 }
 

@@ -257,7 +257,7 @@ impl Run {
         }
         let incidents = self.incidents(&passes, idle, &mut collector);
         parts.record.incidents.extend(incidents);
-        let ended = Ended::of(&parts.record.incidents);
+        let ended = Ended::from_incidents(&parts.record.incidents);
         let mut notes = self.notes(noted.err(), parts.facts.tables, audit.earlier.as_ref());
         while let Some(received) = self.controls.waiting() {
             let now = self.timeline.now();

@@ -91,8 +91,8 @@ pub struct JournalTail(LineTail);
 
 impl JournalTail {
     /// The tail of this file, from its start.
-    pub(super) const fn of(path: PathBuf) -> Self {
-        Self(LineTail::of(path))
+    pub(super) const fn new(path: PathBuf) -> Self {
+        Self(LineTail::new(path))
     }
 
     /// New whole lines, at most some megabytes; empty if the file cannot be read.
@@ -157,7 +157,7 @@ struct LineTail {
 
 impl LineTail {
     /// The tail of this file, from its start; it need not exist yet.
-    pub(super) const fn of(path: PathBuf) -> Self {
+    pub(super) const fn new(path: PathBuf) -> Self {
         Self { path, file: None, taken: 0, is_behind: false }
     }
 
@@ -420,8 +420,8 @@ pub struct ReportTail {
 
 impl ReportTail {
     /// The tail of this file, from its start.
-    pub(super) const fn of(path: PathBuf) -> Self {
-        Self { lines: LineTail::of(path), series: Vec::new() }
+    pub(super) const fn new(path: PathBuf) -> Self {
+        Self { lines: LineTail::new(path), series: Vec::new() }
     }
 
     /// New reports with their wall-clock times, at most some megabytes.
@@ -622,7 +622,7 @@ mod tests {
     fn what_is_reported_is_read_as_it_was_while_it_is_written_and_once_after_it_is_gone() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("reports");
-        let mut tail = ReportTail::of(directory.path().join("reports"));
+        let mut tail = ReportTail::new(directory.path().join("reports"));
         assert_eq!(tail.read(), [], "nothing is there");
         let mut file = ReportFile::create(path.clone());
         // Series appear, pause for a while, and change their order.
@@ -663,7 +663,7 @@ mod tests {
         let mut file = ReportFile::create(directory.path().join("reports"));
         let values = vec![value("a", f64::NAN), value("b", 1.0)];
         file.append(Nanos(1), &point(1, values));
-        let read = ReportTail::of(directory.path().join("reports")).read();
+        let read = ReportTail::new(directory.path().join("reports")).read();
         assert_eq!(read, [(Nanos(1), point(1, vec![value("b", 1.0)]))]);
         let mut nowhere = ReportFile::create(PathBuf::from("/nowhere/at/all"));
         nowhere.append(Nanos(1), &warmed_up(1));

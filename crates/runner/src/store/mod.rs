@@ -325,12 +325,12 @@ pub fn has_reports(directory: &Path) -> bool {
 
 /// The reports of a run or an experiment.
 pub fn report_tail(directory: &Path) -> ReportTail {
-    ReportTail::of(directory.join(REPORTS))
+    ReportTail::new(directory.join(REPORTS))
 }
 
 /// The journal of a running run.
 pub fn journal_tail(directory: &Path) -> JournalTail {
-    JournalTail::of(directory.join(JOURNAL))
+    JournalTail::new(directory.join(JOURNAL))
 }
 
 /// Reads the files of a run directory without a record.

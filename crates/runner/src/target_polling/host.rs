@@ -92,7 +92,7 @@ fn of_disk(disk: &DiskStat) -> [MetricSample; 3] {
         MetricSample::count(names::DISK_WRITTEN, "bytes", written),
         MetricSample::seconds(names::DISK_BUSY, busy),
     ]
-    .map(|reading| reading.of(&disk.name))
+    .map(|reading| reading.on_node(&disk.name))
 }
 
 fn networks(readings: &mut Vec<MetricSample>) {
@@ -111,7 +111,7 @@ fn of_network(device: &DeviceStatus) -> [MetricSample; 2] {
         MetricSample::count(names::NET_RECEIVED, "bytes", received),
         MetricSample::count(names::NET_SENT, "bytes", sent),
     ]
-    .map(|reading| reading.of(&device.name))
+    .map(|reading| reading.on_node(&device.name))
 }
 
 /// A reader of these nodes.
@@ -136,7 +136,7 @@ fn samples(limited: &LimitedNode) -> Vec<MetricSample> {
     let throttled = throttled_s(&limited.group);
     let throttled = throttled.map(|seconds| MetricSample::seconds(names::CPU_THROTTLED, seconds));
     let both = used.into_iter().chain(throttled);
-    both.map(|sample| sample.of(&*limited.node)).collect()
+    both.map(|sample| sample.on_node(&*limited.node)).collect()
 }
 
 /// CPU seconds of a group so far.

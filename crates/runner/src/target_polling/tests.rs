@@ -71,7 +71,7 @@ fn a_second_sample_of_the_same_time_says_nothing_new() {
 #[test]
 fn a_node_that_comes_late_or_leaves_has_gaps_and_no_other_length() {
     let mut table = Table::default();
-    let queue = |node: &str, value| MetricSample::level("queue", "1", value).of(node);
+    let queue = |node: &str, value| MetricSample::level("queue", "1", value).on_node(node);
     sample(&mut table, 0, vec![queue("a", 1.0)]);
     sample(&mut table, 1, vec![queue("a", 2.0), queue("b", 3.0)]);
     sample(&mut table, 2, vec![queue("b", 4.0)]);
@@ -137,7 +137,8 @@ fn series_beyond_the_bound_are_counted_and_left_out() {
     let mut table = Table::default();
     for second in 0..2 {
         let nodes = 0..SERIES_MAX + 3;
-        let levels = nodes.map(|node| MetricSample::level("queue", "1", 1.0).of(node.to_string()));
+        let levels =
+            nodes.map(|node| MetricSample::level("queue", "1", 1.0).on_node(node.to_string()));
         sample(&mut table, second, levels.collect());
     }
     let telemetry = table.finish(Nanos::ZERO, &["target"]);
@@ -150,7 +151,8 @@ fn of_very_many_series_not_even_the_names_are_kept() {
     let mut table = Table::default();
     for second in 0..2 {
         let nodes = 0..5 * SERIES_MAX;
-        let levels = nodes.map(|node| MetricSample::level("queue", "1", 1.0).of(node.to_string()));
+        let levels =
+            nodes.map(|node| MetricSample::level("queue", "1", 1.0).on_node(node.to_string()));
         sample(&mut table, second, levels.collect());
     }
     let telemetry = table.finish(Nanos::ZERO, &["target"]);

@@ -69,7 +69,7 @@ struct Combined {
 impl Combined {
     /// Plan number `plan`: every tenth has no fault, the others have one to four kinds.
     fn drawn(plan: u64) -> Self {
-        let draws = Draws::of(Seed(plan), &["combined faults"]);
+        let draws = Draws::new(Seed(plan), &["combined faults"]);
         let mut next = 0;
         let mut draw = |below: u64| {
             next += 1;

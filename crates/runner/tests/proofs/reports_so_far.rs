@@ -38,7 +38,7 @@ impl Reader {
 impl Observer for Reader {
     fn event(&self, event: &Event) {
         if let Event::Begun { directory, .. } = event {
-            *self.file.borrow_mut() = Some(ReportsSoFar::of(Path::new(directory)));
+            *self.file.borrow_mut() = Some(ReportsSoFar::new(Path::new(directory)));
         }
         self.take(Reported::Event(Box::new(event.clone())));
     }
@@ -77,7 +77,7 @@ fn of_a_run_that_has_ended_its_begin_and_its_end_are_seen() {
     let record = job().run_in(root.path()).record;
     let directory = root.path().join("test");
     assert!(!directory.join("reports.jsonl").exists());
-    let mut reports = ReportsSoFar::of(&directory);
+    let mut reports = ReportsSoFar::new(&directory);
     let read: Vec<Reported> = reports.read().into_iter().map(|(_, of)| of).collect();
     let [Reported::Event(begun), Reported::Event(ended)] = &read[..] else {
         panic!("{read:?}");

@@ -15,7 +15,7 @@ use crate::support::hooked::Hooked;
 use crate::support::{At, Job, closed, one_node, open};
 
 fn read(directory: &std::path::Path, before: u64) -> RunRecord {
-    let mut so_far = SoFar::of(directory);
+    let mut so_far = SoFar::new(directory);
     // Frequent reads give the same result as a single one.
     for second in (0..before.min(60)).chain([before]) {
         so_far.read(second);
@@ -83,7 +83,7 @@ fn seconds_that_are_not_over_wait() {
     let root = tempfile::tempdir().unwrap();
     let target = one_node("cores=inf&service=constant&request=5ms");
     Job::new(&target, &[("insert", open(1_000))]).run_in(root.path());
-    let mut so_far = SoFar::of(&root.path().join("test"));
+    let mut so_far = SoFar::new(&root.path().join("test"));
     so_far.read(2);
     assert_eq!((so_far.until(), so_far.is_behind()), (2, false));
     let seen = read(&root.path().join("test"), 3);
@@ -101,7 +101,7 @@ fn the_limit_forms_from_what_is_known_so_far() {
     let job =
         Job::new(&one_node("cores=1&service=constant&request=10ms"), &[("insert", closed(4))]);
     let record = job.run_in(root.path()).record;
-    let mut so_far = SoFar::of(&root.path().join("test"));
+    let mut so_far = SoFar::new(&root.path().join("test"));
     so_far.read(6);
     let telemetry = record.target_telemetry.clone().unwrap();
     let seen = so_far.record(&telemetry).unwrap();
@@ -130,7 +130,7 @@ fn what_counts_show_is_the_reason_and_no_window_that_is_not_there() {
 
 #[test]
 fn a_directory_without_a_run_shows_nothing() {
-    let mut so_far = SoFar::of(std::path::Path::new("no/such/run"));
+    let mut so_far = SoFar::new(std::path::Path::new("no/such/run"));
     so_far.read(u64::MAX);
     assert_eq!(so_far.record(&TargetTelemetry::default()), None);
 }

@@ -302,7 +302,7 @@ fn doubts(points: &[&Point], requested: Option<ScalingModel>) -> Vec<String> {
         points: points.iter().map(|point| (*point).clone()).collect(),
         ..SeriesSet::default()
     };
-    let warnings = plausibility::audit(&set, requested.map(ModelRequest::of).as_ref());
+    let warnings = plausibility::audit(&set, requested.map(ModelRequest::new).as_ref());
     let note = |warning: &plausibility::PlausibilityWarning| {
         let (message, check) = (sentence(&warning.message), sentence(&warning.check));
         format!("Is it plausible? {message} {check}")

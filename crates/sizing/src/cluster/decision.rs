@@ -225,7 +225,7 @@ struct Weights<'a> {
 
 impl Weights<'_> {
     /// A value of the request, if it is assumed.
-    fn of<T: Copy + Into<f64>>(
+    fn add_assumed<T: Copy + Into<f64>>(
         &mut self,
         what: Assumption,
         other: T,
@@ -259,10 +259,10 @@ impl Weights<'_> {
 fn assumptions(request: &Request, planned: u32) -> Vec<AssumptionWeight> {
     let mut weights = Weights { request, all: Vec::new() };
     let more = request.replicas.value.saturating_add(1);
-    weights.of(Assumption::Replicas, more, |of| &mut of.replicas);
+    weights.add_assumed(Assumption::Replicas, more, |of| &mut of.replicas);
     let is_surer = request.probability.value >= SURER;
     let other = if is_surer { LESS_SURE } else { SURER };
-    weights.of(Assumption::Confidence, other, |of| &mut of.probability);
+    weights.add_assumed(Assumption::Confidence, other, |of| &mut of.probability);
     of_needs(&mut weights);
     let mut all = weights.all;
     let moved = |weight: &AssumptionWeight| weight.nodes.map_or(u32::MAX, |n| n.abs_diff(planned));

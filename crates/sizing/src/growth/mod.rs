@@ -157,11 +157,11 @@ fn size<'a>(
     before: Option<&ScaleTrial>,
     first: &ScaleTrial,
 ) -> GrowthSize<'a> {
-    let measured = SizedRate::of(trial);
+    let measured = SizedRate::from_trial(trial);
     let price = scale.price_per_node_hour;
     GrowthSize {
         trial,
-        compared: measured.beside(before.map(SizedRate::of), SizedRate::of(first)),
+        compared: measured.beside(before.map(SizedRate::from_trial), SizedRate::from_trial(first)),
         price_per_million: price
             .map(|price| price * measured.nodes / HOUR_S / measured.per_s * MILLION),
     }

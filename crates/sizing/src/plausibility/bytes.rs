@@ -267,7 +267,7 @@ pub(super) fn shards_per_node(point: &Point) -> Option<PlausibilityWarning> {
         return Some(Rule::ShardsPerNode.warning(Weight::Doubt, &[point], message, check));
     }
     let engine = point.word(names::ENGINE)?;
-    let most = Guidance::of(Some(engine))?.most_shards_per_node;
+    let most = Guidance::for_engine(Some(engine))?.most_shards_per_node;
     let per_node = copies / nodes;
     if per_node <= most {
         return None;

@@ -35,7 +35,7 @@ pub fn audit(set: &SeriesSet, request: Option<&ModelRequest>) -> Vec<Plausibilit
         warnings.extend(rates::ceiling(point));
     }
     for series in set.series() {
-        let points: Vec<&Point> = set.of(series).collect();
+        let points: Vec<&Point> = set.points_of(series).collect();
         warnings.extend(rates::ops(&points));
         warnings.extend(rates::not_linear(&points));
         warnings.extend(rates::users_per_node(&points));

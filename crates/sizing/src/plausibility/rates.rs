@@ -327,7 +327,7 @@ pub struct ModelRequest {
 impl ModelRequest {
     /// A scaling model. Twice as many sizes as parameters are recommended; for the universal scalability law that is
     /// the half dozen of Gunther 2007.
-    pub fn of(model: ScalingModel) -> Self {
+    pub fn new(model: ScalingModel) -> Self {
         Self {
             name: format!("the model `{}`", model.name()),
             parameters: model.parameters(),
@@ -423,7 +423,7 @@ fn same(a: &Point, b: &Point) -> bool {
 
 /// Settings with several values in a series.
 fn varied<'a>(set: &'a SeriesSet, series: &'a str) -> Vec<&'a str> {
-    let points: Vec<&Point> = set.of(series).collect();
+    let points: Vec<&Point> = set.points_of(series).collect();
     let names: BTreeSet<&str> =
         points.iter().flat_map(|point| point.settings.keys()).map(String::as_str).collect();
     let is_varied = |name: &&str| {

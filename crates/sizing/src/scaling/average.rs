@@ -102,7 +102,7 @@ impl Average {
         let largest = self.sweep.largest();
         if size > largest {
             let log_mean = self.mean(|posterior| posterior.predict(size).mean);
-            return Sides::of(self.power_to(size)).at(log_mean, (size / largest).ln(), side);
+            return Sides::new(self.power_to(size)).at(log_mean, (size / largest).ln(), side);
         }
         let nearest = self.sweep.around(size);
         let line = |log: &dyn Fn(&Size) -> f64| -> f64 {

@@ -309,13 +309,13 @@ impl NormalEquations {
     /// multiplied by `1 + damping` (Marquardt 1963); `None` if the points do not identify them.
     pub(super) fn step(&self, free: &[usize], damping: f64) -> Option<Vec<f64>> {
         let pull: Vec<f64> = free.iter().map(|&i| self.pull[i]).collect();
-        Some(Factors::of(&self.matrix, free, 1.0 + damping)?.solve(&pull))
+        Some(Factors::from_matrix(&self.matrix, free, 1.0 + damping)?.solve(&pull))
     }
 
     /// Diagonal of the inverse of the matrix of the `free` parameters: their variances, in units
     /// of the residuals' variance.
     pub(super) fn variances(&self, free: &[usize]) -> Option<Vec<f64>> {
-        let factors = Factors::of(&self.matrix, free, 1.0)?;
+        let factors = Factors::from_matrix(&self.matrix, free, 1.0)?;
         let variance = |at: usize| {
             let unit = (0..free.len()).map(|i| if i == at { 1.0 } else { 0.0 });
             factors.solve(&unit.collect::<Vec<_>>())[at]
@@ -328,7 +328,7 @@ impl NormalEquations {
 struct Factors(Vec<Vec<f64>>);
 
 impl Factors {
-    fn of(matrix: &[[f64; MOST]; MOST], free: &[usize], stretch: f64) -> Option<Self> {
+    fn from_matrix(matrix: &[[f64; MOST]; MOST], free: &[usize], stretch: f64) -> Option<Self> {
         let mut lower: Vec<Vec<f64>> = Vec::with_capacity(free.len());
         for (row, &i) in free.iter().enumerate() {
             let mut factors = Vec::with_capacity(row + 1);

@@ -137,7 +137,7 @@ impl Sides {
     /// The sides for throughput predicted to grow with this power of the size (1 is linear): intermediate growth
     /// may still bend, so both sides are widest halfway. A fall, with a power below 0, seldom lasts, so the upper
     /// side is as wide as without it.
-    pub(super) fn of(power: f64) -> Self {
+    pub(super) fn new(power: f64) -> Self {
         let growth = power.clamp(0.0, 1.0);
         let bent = growth.min(BENDING);
         let bend = 4.0 * bent * (1.0 - bent);

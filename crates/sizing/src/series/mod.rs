@@ -235,7 +235,7 @@ impl SeriesSet {
     }
 
     /// The points of one series.
-    pub fn of<'a>(&'a self, series: &'a str) -> impl Iterator<Item = &'a Point> {
+    pub fn points_of<'a>(&'a self, series: &'a str) -> impl Iterator<Item = &'a Point> {
         self.points.iter().filter(move |point| point.series == series)
     }
 

@@ -53,7 +53,7 @@ pub struct Table {
 pub fn tables(set: &SeriesSet, over: Option<&str>) -> Result<Vec<Table>, UserError> {
     let mut tables = Vec::new();
     for series in set.series() {
-        let points: Vec<&Point> = set.of(series).collect();
+        let points: Vec<&Point> = set.points_of(series).collect();
         let units: Vec<&str> = distinct(points.iter().map(|point| point.unit.as_str()));
         for unit in units {
             let points: Vec<&Point> = points.iter().copied().filter(|p| p.unit == unit).collect();
@@ -106,8 +106,8 @@ fn table(set: &SeriesSet, points: &[&Point], axis: &Axis, part: Vec<(String, Str
         axis: axis.clone(),
         part,
         also_varied: axis::also_varied(set, points, axis),
-        best: Best::of(&rows),
-        cost_model: CostModel::of(points, axis, &rows),
+        best: Best::from_rows(&rows),
+        cost_model: CostModel::from_points(points, axis, &rows),
         rows,
     }
 }
@@ -168,7 +168,7 @@ pub enum Flattening {
 
 impl Best {
     /// Absent if there is nothing to compare. The first of equals is best.
-    fn of(rows: &[Row]) -> Option<Self> {
+    fn from_rows(rows: &[Row]) -> Option<Self> {
         let [first, _, ..] = rows else {
             return None;
         };
@@ -449,7 +449,7 @@ pub struct RegimeChange {
 
 impl CostModel {
     /// Absent if the axis is not an amount, the sessions change along it, or fewer than three values were measured.
-    fn of(points: &[&Point], axis: &Axis, rows: &[Row]) -> Option<Self> {
+    fn from_points(points: &[&Point], axis: &Axis, rows: &[Row]) -> Option<Self> {
         let of_batches = amount(axis)?;
         let (sessions, sessions_stated) = sessions(points, of_batches);
         let same = |point: &&Point| point.sessions() == points[0].sessions();
@@ -472,13 +472,13 @@ impl CostModel {
                 deviations,
             })
             .collect();
-        let line = BatchCostModel::of(&times[..fitted], sessions, sessions_stated);
+        let line = BatchCostModel::from_times(&times[..fitted], sessions, sessions_stated);
         Some(Self { of_batches, fitted, line, changes })
     }
 }
 
 impl BatchCostModel {
-    fn of(times: &[(f64, f64)], sessions: f64, sessions_stated: bool) -> Option<Self> {
+    fn from_times(times: &[(f64, f64)], sessions: f64, sessions_stated: bool) -> Option<Self> {
         let line = Line::through(times)?;
         let [a, b] = line.half_widths()?;
         let around =

@@ -156,7 +156,7 @@ impl ScriptReader<'_> {
         self.take_settings(&sql);
         let places = statements(&sql);
         let text = |place: &Range<usize>| sql.get(place.clone()).unwrap_or_default();
-        let begins = places.first().is_some_and(|first| Control::of(text(first)).is_some());
+        let begins = places.first().is_some_and(|first| Control::parse(text(first)).is_some());
         if begins {
             let inner = self.between(&sql, &places);
             self.check(&sql, &inner);
@@ -185,7 +185,7 @@ impl ScriptReader<'_> {
         let [begin, inner @ .., end] = statements else {
             return Vec::new();
         };
-        match Control::of(text(begin)) {
+        match Control::parse(text(begin)) {
             Some(Control::Begin) => {}
             Some(Control::BeginWithMode) => {
                 let hint = "write BEGIN; and set the mode for the session, in a URL such as \
@@ -197,7 +197,7 @@ impl ScriptReader<'_> {
                 self.report(begin.clone(), "there is no transaction here to end", hint);
             }
         }
-        if Control::of(text(end)) != Some(Control::End) {
+        if Control::parse(text(end)) != Some(Control::End) {
             let hint = "write END; behind its last statement";
             self.report(end.clone(), "the transaction does not end", hint);
         }
@@ -207,7 +207,7 @@ impl ScriptReader<'_> {
             self.report(begin.clone(), message, &hint);
         }
         for place in inner {
-            if Control::of(text(place)).is_some() {
+            if Control::parse(text(place)).is_some() {
                 let hint = "one file is one transaction; give several files, each with -f";
                 let message = "this begins, ends or divides a transaction inside another";
                 self.report(place.clone(), message, hint);

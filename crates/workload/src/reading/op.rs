@@ -356,7 +356,7 @@ fn read_list(entry: Entry<'_>, place: &str, names: &[String]) -> Option<Vec<Sql>
     let texts: Option<Vec<String>> = elements.iter().map(|element| element.text()).collect();
     let texts = texts?;
     for (element, text) in elements.iter().zip(&texts) {
-        if Control::of(text).is_some() {
+        if Control::parse(text).is_some() {
             let message = format!("{place} begins or ends a transaction itself");
             let hint = "leave it out: the list is what stands between BEGIN and COMMIT";
             element.error::<()>(message, hint);

@@ -32,7 +32,7 @@ fn group(runs: u64, faster: f64, random: &Draws, first: u64) -> Vec<RunRecord> {
 fn equal_groups_are_seldom_called_different() {
     const PAIRS: u64 = 200;
     const MOST: usize = 16;
-    let random = Draws::of(Seed(7), &["equal groups"]);
+    let random = Draws::new(Seed(7), &["equal groups"]);
     // Noise below the threshold, and far above it.
     for (spread, runs) in [(SPREAD, 3), (SPREAD, 5), (SPREAD, 10), (0.2, 3), (0.2, 10)] {
         let equal = Case { runs, spread, faster: 1.0 };
@@ -59,7 +59,7 @@ fn a_planted_difference_is_found_at_the_stated_power_with_the_stated_repeats() {
     let apart = |by: f64| [run(1.0, 1.0), run((by * 2f64.sqrt()).exp(), 1.0)];
     let repeats = u64::from(throughput(&verdict_of(&apart(SPREAD), &apart(SPREAD))).repeats);
     assert!((3..=20).contains(&repeats), "{repeats}");
-    let random = Draws::of(Seed(8), &["planted"]);
+    let random = Draws::new(Seed(8), &["planted"]);
     for (faster, expected) in
         [(1.0 + PRACTICAL, Verdict::Better), (1.0 / (1.0 + PRACTICAL), Verdict::Worse)]
     {
@@ -87,7 +87,7 @@ fn one_run_against_one_is_never_a_verdict_and_says_what_would_be() {
     }
     // A spread of 3%, a difference of 5%, a level of 4.5%: from the noncentral distribution.
     assert_eq!(throughput(&comparison).repeats, 8);
-    let several = group(5, 1.0, &Draws::of(Seed(9), &[]), 0);
+    let several = group(5, 1.0, &Draws::new(Seed(9), &[]), 0);
     let against_one = verdict_of(&several, &[run(0.5, 2.0)]);
     assert_eq!(against_one.verdict(), Verdict::Inconclusive);
 }

@@ -120,7 +120,7 @@ fn enough_seconds_without_any_slow_one_are_equal() {
 /// figure shows it.
 #[test]
 fn shares_that_are_0_everywhere_make_no_other_figure_harder_to_show() {
-    let a = group(5, 1.0, &Draws::of(Seed(3), &[]), 0);
+    let a = group(5, 1.0, &Draws::new(Seed(3), &[]), 0);
     let without = |runs: &[RunRecord]| -> Vec<RunRecord> {
         let mut runs = runs.to_vec();
         for record in &mut runs {
@@ -146,7 +146,7 @@ fn shares_that_are_0_everywhere_make_no_other_figure_harder_to_show() {
 fn equal_groups_with_failures_and_outages_are_seldom_called_different() {
     const PAIRS: u64 = 200;
     const MOST: usize = 10;
-    let random = Draws::of(Seed(11), &["outages"]);
+    let random = Draws::new(Seed(11), &["outages"]);
     for (outages, single, runs) in [(0.0, 0.5, 3), (0.3, 0.02, 3), (0.3, 0.5, 5), (0.9, 0.1, 5)] {
         let one = |at: u64| {
             let draw = |figure: u64| random.unit(1_000 * at + figure);

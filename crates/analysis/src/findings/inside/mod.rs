@@ -34,7 +34,7 @@ const IDLE: f64 = 0.5;
 const IDLE_QUEUE: f64 = 0.1;
 
 fn inside<'a>(read: &RuleInput<'a>) -> Option<OverTime<'a>> {
-    OverTime::of(read.record, measured(read.record)?)
+    OverTime::within(read.record, measured(read.record)?)
 }
 
 fn of_node(series: &TelemetrySeries) -> String {

@@ -38,7 +38,7 @@ fn compared<'a>(
     b: &'a ExperimentRecord,
     practical: f64,
 ) -> ComparedGrowths<'a> {
-    let [a, b] = [a, b].map(|record| Grown::of(record.into()).unwrap());
+    let [a, b] = [a, b].map(|record| Grown::from_record(record.into()).unwrap());
     compare_growths(a, b, practical, &BTreeSet::new())
 }
 
@@ -198,7 +198,7 @@ fn a_parameter_that_differs_is_named_and_one_that_was_declared_is_no_other_quest
         }
     }
     let with = |of: &ExperimentRecord, b: &ExperimentRecord, declared: &[&str]| {
-        let [a, b] = [of, b].map(|record| Grown::of(record.into()).unwrap());
+        let [a, b] = [of, b].map(|record| Grown::from_record(record.into()).unwrap());
         let declared = declared.iter().map(|name| (*name).to_owned()).collect();
         let compared = compare_growths(a, b, 0.05, &declared);
         let questions = compared.differences.iter().filter(|of| of.kind == Kind::Question);
@@ -223,7 +223,7 @@ fn a_parameter_that_differs_is_named_and_one_that_was_declared_is_no_other_quest
         size.settings.insert("shards".to_owned(), "9".to_owned());
     }
     let a = linear();
-    let [one, other] = [&a, &c].map(|record| Grown::of(record.into()).unwrap());
+    let [one, other] = [&a, &c].map(|record| Grown::from_record(record.into()).unwrap());
     let declared = ["objective", "shards"].map(str::to_owned).into();
     assert_eq!(compare_growths(one, other, 0.05, &declared).sizes.len(), 3);
 }

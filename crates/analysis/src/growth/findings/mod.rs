@@ -153,7 +153,7 @@ fn hot_node(scale: &ScaleRecord) -> Option<RuleFinding> {
 /// A size with more replicas than the one before was slower than its number of nodes explains.
 fn replica_cost(scale: &ScaleRecord) -> Option<RuleFinding> {
     let costs = steps(scale).filter_map(|(before, trial)| {
-        let expected = SizedRate::of(trial).without_replicas(SizedRate::of(before));
+        let expected = SizedRate::from_trial(trial).without_replicas(SizedRate::from_trial(before));
         let missing = 1.0 - trial.figures.per_s / expected;
         let has_more = replicas_of(trial) > replicas_of(before);
         (has_more && missing >= REPLICAS_COST).then_some((before, trial, expected, missing))

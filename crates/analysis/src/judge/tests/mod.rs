@@ -323,7 +323,8 @@ fn a_stop_names_who_sent_it() {
 #[test]
 fn exit_codes_rank_data_then_the_end_then_soundness_then_the_objective() {
     let mut record = open_gate();
-    let code = |record: &RunRecord| exit_code(&judge(record), Ended::of(&record.incidents));
+    let code =
+        |record: &RunRecord| exit_code(&judge(record), Ended::from_incidents(&record.incidents));
     assert_eq!(code(&record), 0);
     record.results[0].backlog = true;
     assert_eq!(code(&record), 1);

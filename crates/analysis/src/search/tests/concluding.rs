@@ -46,7 +46,7 @@ fn objective(record: &ExperimentRecord) -> (ObjectiveValue, Vec<ReasonCode>) {
 }
 
 fn code(record: &ExperimentRecord) -> u8 {
-    exit_code(&record.judgments, Ended::of(&record.incidents))
+    exit_code(&record.judgments, Ended::from_incidents(&record.incidents))
 }
 
 #[test]

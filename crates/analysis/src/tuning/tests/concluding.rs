@@ -69,7 +69,7 @@ fn concluded(outcome: Option<TuneOutcome>) -> (ExperimentRecord, u8) {
     let mut tune = tune(&[2]);
     tune.outcome = outcome;
     let record = conclude(judged(last), tune, "tune".to_owned());
-    let code = exit_code(&record.judgments, Ended::of(&record.incidents));
+    let code = exit_code(&record.judgments, Ended::from_incidents(&record.incidents));
     (record, code)
 }
 

@@ -362,7 +362,7 @@ impl FindIntent {
         let floor = layers.parse("min-rate", parse_rate)?;
         let mut for_runs = layers.clone();
         for_runs.add(Strength::Default, "rejected", "0", Origin::Default);
-        let mut run = RunIntent::of(&for_runs, streams, probe, StopRule::default())?;
+        let mut run = RunIntent::with_streams(&for_runs, streams, probe, StopRule::default())?;
         let objectives = &mut run.plan.objectives;
         objectives.retain(|objective| !matches!(objective, Objective::Throughput { .. }));
         let value = |name| value(layers, name, axis);

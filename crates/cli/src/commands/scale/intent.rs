@@ -179,7 +179,7 @@ impl ScaleIntent {
         let length = resolve::duration_above_zero(&layers, "duration")?;
         let length = length.ok_or_else(|| UserError::usage("--duration is missing"))?;
         let streams = streams::without_ramp(&layers)?;
-        let mut run = RunIntent::of(&layers, streams, length, StopRule::default())?;
+        let mut run = RunIntent::with_streams(&layers, streams, length, StopRule::default())?;
         self.label(at, &mut run);
         Ok(run)
     }

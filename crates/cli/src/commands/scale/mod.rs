@@ -472,7 +472,7 @@ fn printed(
         let shown = directory.path().display().to_string();
         code = exit::of_both(code, line_streams::record(output, record.into(), &shown)?);
         let variant = record.scale().and_then(|scale| scale.variant.as_ref());
-        let named = variant.zip(Grown::of(record.into()));
+        let named = variant.zip(Grown::from_record(record.into()));
         compared.extend(
             named.map(|(variant, growth)| NamedGrowth { name: variant.name.clone(), growth }),
         );

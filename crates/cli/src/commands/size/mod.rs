@@ -109,7 +109,7 @@ fn warn_about(figures: &SeriesSet, model: Option<ScalingModel>) {
     for note in &figures.notes {
         terminal::warn(note);
     }
-    let warnings = audit(figures, model.map(ModelRequest::of).as_ref());
+    let warnings = audit(figures, model.map(ModelRequest::new).as_ref());
     for warning in &warnings {
         terminal::warn(&format!(
             "{} ({}): {}",
@@ -358,7 +358,7 @@ fn measured_replicas(needs: &[Need]) -> Traced<u32> {
 /// The recommendations for the measured database, replaced by the given values.
 fn guidance(given: &Conditions, needs: &[Need]) -> Traced<Guidance> {
     let engine = needs.iter().find_map(|need| need.basis.engine.as_deref());
-    let advised = Guidance::of(engine)
+    let advised = Guidance::for_engine(engine)
         .map(|advice| Traced { origin: Origin::Published(advice.source.clone()), value: advice });
     let general = || {
         let general = Guidance::general();

@@ -129,7 +129,13 @@ impl Member {
             let with_own = node.with_own_tables();
             let own = wire::open(&with_own, timeline).await?;
             self.opened = Some(Opened {
-                above: admin::admin(above, node, mode, Rc::clone(timeline), Some(Spools::of(node))),
+                above: admin::admin(
+                    above,
+                    node,
+                    mode,
+                    Rc::clone(timeline),
+                    Some(Spools::new(node)),
+                ),
                 own: admin::admin(own, &with_own, mode, Rc::clone(timeline), None),
                 node: node.clone(),
             });

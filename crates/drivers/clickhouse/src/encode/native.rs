@@ -164,7 +164,7 @@ pub(crate) enum NativeType {
 
 impl NativeType {
     /// Parses the server's type name.
-    pub(crate) fn of(declared: &str) -> Option<Self> {
+    pub(crate) fn parse(declared: &str) -> Option<Self> {
         Some(match declared {
             "Int8" => Self::Signed(1),
             "Int16" => Self::Signed(2),

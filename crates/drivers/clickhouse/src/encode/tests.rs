@@ -41,7 +41,7 @@ fn column(name: &str, declared: &str, source: Source) -> NativeColumn {
     NativeColumn {
         name: name.to_owned(),
         declared: declared.to_owned(),
-        native: NativeType::of(inner.unwrap_or(declared)).unwrap(),
+        native: NativeType::parse(inner.unwrap_or(declared)).unwrap(),
         nullable: inner.is_some(),
         source,
     }

@@ -343,7 +343,7 @@ impl Answer {
         let depth = self.scan.objects.len();
         if self.scan.at_key {
             if let Some(key) = self.scan.keys.get_mut(depth.wrapping_sub(1)) {
-                *key = Key::of(&self.scan.token);
+                *key = Key::from_text(&self.scan.token);
             }
             return;
         }
@@ -433,7 +433,7 @@ impl Reason {
 }
 
 impl Key {
-    fn of(text: &[u8]) -> Self {
+    fn from_text(text: &[u8]) -> Self {
         match text {
             b"cols" => Self::Columns,
             b"rows" => Self::Rows,

@@ -137,7 +137,7 @@ fn insert(plan: &InsertPlan, quoted: &Quoted, batch: &RowBatch, out: &mut Vec<u8
             for (position, column) in batch.columns.iter().enumerate() {
                 out.push(if position > 0 { b',' } else { b' ' });
                 out.push(b'[');
-                column_of(column, quoted.of(position), batch.rows, out);
+                column_of(column, quoted.for_column(position), batch.rows, out);
                 out.push(b']');
             }
             out.extend_from_slice(b"]}");
@@ -213,7 +213,7 @@ fn parts<'a>(batch: &'a RowBatch, quoted: &'a Quoted) -> Vec<Part<'a>> {
         match (whole_numbers(column, batch.rows), parts.last_mut()) {
             (Some(values), Some(Part::Numbers(columns))) => columns.push(values),
             (Some(values), _) => parts.push(Part::Numbers(vec![values])),
-            (None, _) => parts.push(Part::Cell(column, quoted.of(position))),
+            (None, _) => parts.push(Part::Cell(column, quoted.for_column(position))),
         }
     }
     parts
@@ -285,7 +285,7 @@ impl Quoted {
         }
     }
 
-    fn of(&self, column: usize) -> Option<&QuotedDictionary> {
+    fn for_column(&self, column: usize) -> Option<&QuotedDictionary> {
         self.0.get(column)?.as_ref()
     }
 }
@@ -480,7 +480,7 @@ impl Mode {
     }
 
     /// Parses a value of `--insert`.
-    pub(super) fn of(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         [Self::Bulk, Self::Values, Self::Unnest].into_iter().find(|mode| mode.name() == name)
     }
 }

@@ -77,7 +77,7 @@ impl Mode {
     }
 
     /// Parses a value of `--insert`.
-    pub(super) fn of(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         [Self::Copy, Self::Values, Self::Unnest, Self::Prepared]
             .into_iter()
             .find(|mode| mode.name() == name)

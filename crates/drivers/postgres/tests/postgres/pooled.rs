@@ -38,7 +38,7 @@ async fn sessions(target: &dyn Target, workload: &Arc<BoundWorkload>) -> Vec<Cli
             attempt: 0,
             timeline: WallTimeline::start(),
         };
-        clients.push(Client::of(target.connect(connect).await.unwrap()));
+        clients.push(Client::new(target.connect(connect).await.unwrap()));
     }
     clients
 }

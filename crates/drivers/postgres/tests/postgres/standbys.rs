@@ -25,7 +25,7 @@ fn sessions(url: &str) -> Result<Vec<(bool, usize)>, UserError> {
         let mut found = Vec::new();
         for number in 0..SESSIONS {
             let session = connected(target.as_ref(), number).await?;
-            let outcome = Client::of(session).send(0, nothing()).await;
+            let outcome = Client::new(session).send(0, nothing()).await;
             assert!(outcome.is_success(), "{outcome:?}");
             found.push((outcome.response_rows > 0, target.host_of(number, 0)));
         }

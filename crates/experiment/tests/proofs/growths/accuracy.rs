@@ -144,7 +144,7 @@ struct Part {
 }
 
 impl Part {
-    fn of(cases: &[bool]) -> Self {
+    fn from_cases(cases: &[bool]) -> Self {
         Self { of: cases.iter().filter(|held| **held).count(), all: cases.len() }
     }
 
@@ -173,7 +173,7 @@ fn a_few_clusters_have_the_marks_that_they_have_and_grow_as_predicted() {
     let shown = shown(0..KINDS, ("constant", 1_500.0));
     assert_eq!(shown.within(0.03), shown.errors.len(), "{}", shown.said);
     assert_eq!(shown.misnamed(), Vec::<&str>::new(), "{}", shown.said);
-    let held = Part::of(&shown.held);
+    let held = Part::from_cases(&shown.held);
     assert!(held.fraction() >= 0.85, "{held}{}", shown.said);
 }
 
@@ -186,9 +186,9 @@ fn a_few_clusters_have_the_marks_that_they_have_and_grow_as_predicted() {
 fn long_growths_of_many_clusters_are_near_the_truth_and_as_predicted() {
     let shown = shown(0..30 * KINDS, ("constant", 1_500.0));
     let marks = shown.errors.len();
-    let of_marks = Part::of(&shown.held);
-    let [assumed, measured] = [0, 1].map(|of| Part::of(&shown.held_truth[of]));
-    let all = Part::of(&shown.held_truth.concat());
+    let of_marks = Part::from_cases(&shown.held);
+    let [assumed, measured] = [0, 1].map(|of| Part::from_cases(&shown.held_truth[of]));
+    let all = Part::from_cases(&shown.held_truth.concat());
     let sum = format!(
         "{} of {marks} marks within 3%; predictions held the mark: {of_marks}; the truth: {all}, of measured growth: \
          {measured}, of assumed growth: {assumed}",

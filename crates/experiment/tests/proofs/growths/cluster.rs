@@ -65,7 +65,7 @@ impl Shape {
     }
 
     /// Capacity for the work of rows; the other kinds' effects are in the parameters of the cluster.
-    fn of(self, nodes: u32) -> f64 {
+    fn at(self, nodes: u32) -> f64 {
         let n = f64::from(nodes);
         match self {
             Self::Linear | Self::Replica(_) | Self::HotShard(_) | Self::Client(_) => n,
@@ -149,15 +149,15 @@ impl Growing {
         let nodes: [&[u32]; 5] =
             [&[1, 2, 3, 4], &[1, 2, 4, 8], &[3, 6, 12], &[2, 3, 4, 6], &[1, 2, 3, 4, 6]];
         let nodes = match shape {
-            Shape::Replica(_) | Shape::HotShard(_) => dice.of(&nodes[..2]),
+            Shape::Replica(_) | Shape::HotShard(_) => dice.one_of(&nodes[..2]),
             Shape::Client(_) => nodes[1],
-            _ => dice.of(&nodes),
+            _ => dice.one_of(&nodes),
         };
         Self { one: dice.between(500.0, 2_000.0), seed: 1_000 * seed, ..Self::new(shape, nodes) }
     }
 
     fn target(&self, nodes: u32, slower: f64) -> String {
-        let row_ns = whole(slower * f64::from(nodes) / (self.one * self.shape.of(nodes)) * 1e9);
+        let row_ns = whole(slower * f64::from(nodes) / (self.one * self.shape.at(nodes)) * 1e9);
         let die = if self.gone == Some(nodes) { "&die=0s" } else { "" };
         let service = self.service.0;
         let replicas = self.shape.replicas(nodes);

@@ -195,7 +195,7 @@ fn markdown_and_page_say_the_same_and_no_name_is_markup() {
 }
 
 fn named<'a>(name: &str, record: &'a ExperimentRecord) -> NamedGrowth<'a> {
-    NamedGrowth { name: name.to_owned(), growth: Grown::of(record.into()).unwrap() }
+    NamedGrowth { name: name.to_owned(), growth: Grown::from_record(record.into()).unwrap() }
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn searches_without_a_mark_are_compared_by_their_estimates_and_that_is_said() {
             ("2026-11-29T14-37-54-find-cpu-89580c", b),
         ]
         .map(|(name, of)| Group { name: name.to_owned(), runs: vec![of.into()] });
-        let report = CompareReport::of(vec![a, b], Criteria::default()).unwrap();
+        let report = CompareReport::from_groups(vec![a, b], Criteria::default()).unwrap();
         (compare_html(&report), compare_text(&report))
     };
     let (a, b) = (unmarked(Some(30_680.0)), unmarked(Some(28_000.0)));

@@ -44,7 +44,7 @@ struct Columns {
 
 impl Columns {
     /// The first cells of a row, if the table has their columns: phase, stream and op, and the rates.
-    fn of(self, names: [&str; 3], rates: [&str; 2]) -> Vec<String> {
+    fn cells(self, names: [&str; 3], rates: [&str; 2]) -> Vec<String> {
         let [phase, stream, op] = names;
         let cells = [(self.phase, phase), (self.stream, stream), (true, op)]
             .into_iter()
@@ -112,7 +112,7 @@ fn columns(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Columns {
 }
 
 fn header(columns: Columns) -> Row {
-    let mut cells = columns.of(["phase", "stream", "op"], ["planned/s", "acked/s"]);
+    let mut cells = columns.cells(["phase", "stream", "op"], ["planned/s", "acked/s"]);
     cells.extend(["p50", "p95", "p99", "p99.9", "max"].map(str::to_owned));
     if columns.open {
         cells.extend(["service p99", "session wait p99"].map(str::to_owned));
@@ -129,7 +129,7 @@ fn row(
 ) -> Row {
     let names = [&result.phase, &result.stream, &result.op].map(String::as_str);
     let planned = or_absent(stream.planned_rate_of(result), rate);
-    let mut cells = columns.of(names, [&planned, &rate(reached(stream, result))]);
+    let mut cells = columns.cells(names, [&planned, &rate(reached(stream, result))]);
     cells.extend(percentiles(&result.latency_ns));
     if columns.open {
         let [service, wait] = if result.open {
@@ -160,7 +160,7 @@ fn reached(stream: &MeasuredStream<'_>, result: &ResultRecord) -> f64 {
 }
 
 fn row_latency(columns: Columns, summary: &LatencySummary) -> Row {
-    let mut cells = columns.of(["", "", "row latency"], ["", ""]);
+    let mut cells = columns.cells(["", "", "row latency"], ["", ""]);
     cells.extend(percentiles(summary));
     Row::new(cells)
 }

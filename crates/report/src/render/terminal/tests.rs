@@ -297,10 +297,10 @@ fn compared() -> Vec<(&'static str, Summary, usize)> {
     let [a, b] = groups.each_ref().map(|runs| runs.iter().map(RecordRef::from).collect::<Vec<_>>());
     let group = |name: &str, runs| Group { name: name.to_owned(), runs };
     let pair = vec![group("main", a), group("branch", b)];
-    let report = CompareReport::of(pair, Criteria::default()).unwrap();
+    let report = CompareReport::from_groups(pair, Criteria::default()).unwrap();
     let growth = grown();
     let same = ["a", "b"].map(|name| group(name, vec![RecordRef::from(&growth)]));
-    let growths = GrowthsReport::of(&same, 0.05).unwrap();
+    let growths = GrowthsReport::from_groups(&same, 0.05).unwrap();
     let basis = sizes::basis("rows/s", &sizes::INGEST);
     let mut request = sizes::request(vec![sizes::need(1e6, basis)]);
     request.survive = Traced::given(1, "--tolerate-failures");

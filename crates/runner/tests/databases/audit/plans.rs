@@ -40,7 +40,7 @@ impl FaultPlan {
     /// Plan number `number`: every tenth has no fault, every tenth only lost responses and cut connections, and a third
     /// of the others use triggers; as far as the database supports it.
     pub(crate) fn drawn(number: u64, database: &Database) -> Self {
-        let draws = Draws::of(Seed(number), &["fault plan"]);
+        let draws = Draws::new(Seed(number), &["fault plan"]);
         let mut next = 0;
         let mut draw = |below: u64| {
             next += 1;

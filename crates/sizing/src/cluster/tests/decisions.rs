@@ -16,7 +16,7 @@ fn decision(request: &Request) -> Decision {
 }
 
 /// The scenario of a condition.
-fn of(request: &Request, condition: Condition) -> Option<Scenario> {
+fn scenario(request: &Request, condition: Condition) -> Option<Scenario> {
     decision(request).scenarios.into_iter().find(|scenario| scenario.condition == condition)
 }
 
@@ -45,31 +45,31 @@ fn scenarios_have_the_rates_alone_and_each_condition_with_examples_of_what_is_no
 fn a_stated_condition_is_planned_and_several_are_planned_together() {
     let mut request = million();
     request.spare = Traced::given(0.1, "--headroom");
-    let headroom = of(&request, Condition::Headroom).unwrap();
+    let headroom = scenario(&request, Condition::Headroom).unwrap();
     assert!(headroom.is_planned && !headroom.is_example && (headroom.value - 0.1).abs() < 1e-9);
     assert_eq!(headroom.nodes, Some(size(&request).nodes.planned));
     request.growth_per_month = Traced::given(0.02, "--growth");
-    let (all, plan) = (of(&request, Condition::All).unwrap(), size(&request));
+    let (all, plan) = (scenario(&request, Condition::All).unwrap(), size(&request));
     assert!(all.is_planned);
     assert_eq!(all.nodes, Some(plan.nodes.planned));
     assert_eq!(plan.decision.scenarios.iter().filter(|of| of.is_planned).count(), 1);
     // A condition that is stated as zero is not a scenario.
     request.growth_per_month = Traced::given(0.0, "--growth");
     request.survive = Traced::given(0, "--tolerate-failures");
-    assert_eq!(of(&request, Condition::Growth), None);
-    assert_eq!(of(&request, Condition::NodesLost), None);
+    assert_eq!(scenario(&request, Condition::Growth), None);
+    assert_eq!(scenario(&request, Condition::NodesLost), None);
 }
 
 #[test]
 fn replicas_that_were_measured_or_given_state_their_own_cost() {
     let mut request = million();
     request.needs[0].basis.replica_cost = Traced::given(known(1.0), "--replica-cost");
-    let left = of(&request, Condition::NodesLost).unwrap().replicas_leave.unwrap();
+    let left = scenario(&request, Condition::NodesLost).unwrap().replicas_leave.unwrap();
     assert!(!left.is_assumed && (left.factor.expected - 0.5).abs() < 1e-9, "{left:?}");
     // As many replicas as were measured cost nothing more.
     request.needs[0].basis.replicas.value = 1.0;
     request.replicas.value = 1;
-    assert_eq!(of(&request, Condition::NodesLost).unwrap().replicas_leave, None);
+    assert_eq!(scenario(&request, Condition::NodesLost).unwrap().replicas_leave, None);
 }
 
 #[test]

@@ -100,7 +100,7 @@ pub(crate) struct MadeFor<'c> {
 impl MadeFor<'_> {
     /// The column's separate random numbers.
     pub(crate) fn draws(&self) -> Draws {
-        Draws::of(self.seed, &["column", self.table, self.column])
+        Draws::new(self.seed, &["column", self.table, self.column])
     }
 }
 
@@ -351,7 +351,7 @@ impl Generate for Walk {
             shape: self.clone(),
             is_float: column.kind == ColumnType::Float,
             anchors: column.draws(),
-            noise: Draws::of(column.seed, &["column", column.table, column.column, "noise"]),
+            noise: Draws::new(column.seed, &["column", column.table, column.column, "noise"]),
         }
     }
 }

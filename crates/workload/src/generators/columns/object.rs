@@ -224,7 +224,7 @@ fn rows_of(fields: &[Field], path: &[&str], seed: Seed) -> Vec<FieldRows> {
         let path = [path, &[field.name.as_str()]].concat();
         let value = match &field.generator {
             FieldGenerator::Object(fields) => FieldValue::Object(rows_of(fields, &path, seed)),
-            FieldGenerator::Plain(plain) => value_of(plain, field.kind, Draws::of(seed, &path)),
+            FieldGenerator::Plain(plain) => value_of(plain, field.kind, Draws::new(seed, &path)),
         };
         let key = format!("{}:", quoted(&field.name));
         FieldRows { key, value }

@@ -50,7 +50,7 @@ pub(crate) async fn client_on(
         attempt: 0,
         timeline: support::WallTimeline::start(),
     });
-    points::Client::of(session.await.unwrap())
+    points::Client::new(session.await.unwrap())
 }
 
 /// Reads a row by its key.

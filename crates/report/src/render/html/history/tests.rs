@@ -64,7 +64,7 @@ fn a_run_in_steps_is_listed_with_the_answer_of_its_page() {
     for stream in record.streams.iter_mut().filter(|of| of.phase == last) {
         stream.throughput.rows_per_s = 1_234.0;
     }
-    let listed = HistoryRow::of((&record).into()).answer.unwrap();
+    let listed = HistoryRow::from_record((&record).into()).answer.unwrap();
     assert_eq!(
         (rate(listed.value), listed.unit_beside()),
         ("1,234".to_owned(), "rows/s".to_owned())
@@ -179,7 +179,7 @@ fn two_answers_are_no_trend_and_other_questions_are_not_mixed_in() {
 #[test]
 fn runs_that_differ_in_their_seed_alone_have_one_definition() {
     let mut record = fixture::open_steps();
-    let definition = |record: &RunRecord| HistoryRow::of(record.into()).definition;
+    let definition = |record: &RunRecord| HistoryRow::from_record(record.into()).definition;
     let first = definition(&record);
     record.plan.definition.seed = Seed(7);
     assert_eq!(definition(&record), first);
@@ -189,7 +189,7 @@ fn runs_that_differ_in_their_seed_alone_have_one_definition() {
 
 #[test]
 fn a_row_tells_its_load_and_why_a_search_has_no_mark() {
-    let run = HistoryRow::of((&fixture::open_gate()).into());
+    let run = HistoryRow::from_record((&fixture::open_gate()).into());
     assert!(run.p99_ns.is_some() && run.objectives == "p99 ≤ 10 ms", "{run:?}");
     assert!(run.load.contains("rows/s"), "{run:?}");
     let mut search = fixture::search(Vec::new());
@@ -202,7 +202,7 @@ fn a_row_tells_its_load_and_why_a_search_has_no_mark() {
         limited_by: Vec::new(),
     }));
     let record = conclude(fixture::open_gate(), search, "find".to_owned());
-    let mut row = HistoryRow::of((&record).into());
+    let mut row = HistoryRow::from_record((&record).into());
     assert_eq!(row.instead, "no mark, estimate 30,680 rows/s");
     "2026-11-20T18-20-12-find-cpu-6b1178".clone_into(&mut row.id);
     let page = history_page(&[row, run], &HistoryFilter::default(), false, &html! {});
