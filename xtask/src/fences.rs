@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_behind_the_language_say_how_commands_are_kept_right() {
+    fn the_words_after_the_language_determine_how_commands_are_verified() {
         check("```sh run", Ok(Kept::Run(vec![0])));
         check("```sh run exit=3", Ok(Kept::Run(vec![3])));
         check("```sh run exit=0,3", Ok(Kept::Run(vec![0, 3])));

@@ -136,7 +136,7 @@ mod tests {
     /// Up to 97% of the capacity the backlog appears to grow in hardly any run, even with the heaviest tail or with
     /// 1,200 ops; at the capacity it does in one of twenty, which is the test's level.
     #[test]
-    fn what_varies_around_a_level_does_not_grow_however_widely() {
+    fn variation_around_a_level_is_no_growth_however_wide() {
         for load in [0.5, 0.8, 0.9, 0.97] {
             let seen = (HOT_NODE.growing(load, 20), HEAVY_TAIL.growing(load, 200));
             assert!(seen.0 == 0 && seen.1 <= 14, "{seen:?} of 20 and 200 at {load}");

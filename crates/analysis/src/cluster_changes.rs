@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restart_and_a_failover_are_reported_of_their_server_and_what_all_say_is_said_once() {
+    fn restarts_and_failovers_name_their_server_and_common_reports_appear_once() {
         let restarted = reported(&[(names::UPTIME, Some("n2"), &[100.0, 101.0, GAP, 0.0, 1.0])]);
         assert_eq!(restarted, ["n2: the server was restarted before 4.00 s"]);
         let promoted = reported(&[(names::STANDBY, None, &[1.0, 0.0])]);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_or_grows_is_no_change() {
+    fn constant_or_growing_values_are_no_change() {
         let calm = reported(&[
             (names::CLUSTER_SIZE, None, &[3.0, 3.0, 4.0]),
             (names::COPIES_UNASSIGNED, None, &[0.0, 0.0, 0.0]),

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_outgrown_is_said_with_both_sizes() {
+    fn outgrown_memory_is_stated_with_both_sizes() {
         let pool: &[(&str, u64)] = &[("innodb_buffer_pool_size", 128_000_000)];
         let grown = "300 MB of data, 100 MB before, more than memory holds (innodb_buffer_pool_size 128 MB)";
         assert_eq!(words(100_000_000, 300_000_000, pool, None), grown);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_cache_of_this_machine_is_what_programs_leave_of_its_memory() {
+    fn the_page_cache_is_the_memory_unused_by_programs() {
         let mut record = fixture::closed();
         record.target.bytes_before = Some(1_000);
         let memory = ("memory_bytes".to_owned(), "8000000000".to_owned());

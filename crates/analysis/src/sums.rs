@@ -587,7 +587,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_acknowledged_and_found_is_clean() {
+    fn acknowledged_rows_that_are_found_are_clean() {
         let result = check(
             &[expected(0, 100, 0, 7), expected(1, 40, 0, 8)],
             &[found(0, 100, 7), found(1, 40, 8)],
@@ -642,7 +642,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_whose_first_rows_are_all_gone_was_truncated() {
+    fn a_table_without_its_first_rows_was_truncated() {
         let written: Vec<ExpectedBucket> = (0..5).map(|b| expected(b, 100, 0, 0)).collect();
         let check = |held: &[FoundBucket], what| {
             let both = Expectation {

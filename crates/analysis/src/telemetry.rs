@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_reaches_from_the_first_step_to_the_last() {
+    fn the_measured_time_spans_from_the_first_step_to_the_last() {
         let steps = fixture::open_steps();
         assert_eq!(steps.phases.len(), 3, "a warm-up and two steps");
         let lengths = steps.phases[1..].iter().map(|phase| phase.duration_ns);

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_stands_beside_its_peer_and_its_budget() {
+    fn a_figure_is_shown_with_its_peer_and_its_budget() {
         let line = |budget| {
             let figure = Figure::new("an op", "ns", 90.0).beside("floor", 45.0);
             table(&[figure.budget(budget)]).lines().last().map(str::to_owned)

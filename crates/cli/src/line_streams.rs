@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_takes_nothing_holds_nobody_up_and_sees_what_it_missed() {
+    fn a_stalled_reader_blocks_nothing_and_sees_what_it_missed() {
         const SENT: u64 = 2 * WAITING_MAX as u64;
         let out = Slow::default();
         let log = EventLog::to(Box::new(out.clone())).unwrap();

@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_holds_seconds_of_one_phase_and_as_many_as_asked_for() {
+    fn a_line_covers_the_requested_seconds_of_one_phase() {
         let progress = Progress { screen: None, ..Progress::of_run(Some(Nanos::from_secs(5))) };
         let shown = lines(&progress, &[("warm-up", 7), ("measure", 4)]);
         let seconds = shown.iter().map(|line| (line.0, line.1)).collect::<Vec<_>>();

@@ -41,7 +41,7 @@ fn notes(record: &RunRecord, code: &str) -> usize {
 }
 
 #[test]
-fn a_load_generator_that_is_kept_from_its_core_is_late_and_says_so() {
+fn a_load_generator_deprived_of_its_core_is_late_and_reports_it() {
     if skipped() {
         return;
     }
@@ -58,7 +58,7 @@ fn a_load_generator_that_is_kept_from_its_core_is_late_and_says_so() {
 }
 
 #[test]
-fn what_is_due_beside_a_local_database_is_sent_in_the_real_time_class_where_it_is_permitted() {
+fn ops_beside_a_local_database_are_sent_in_the_real_time_class_if_permitted() {
     if skipped() {
         return;
     }

@@ -284,7 +284,7 @@ mod tests {
 
     /// The kernel drops whatever is written there.
     #[test]
-    fn a_limit_that_does_not_stand_where_it_was_written_is_said() {
+    fn a_limit_that_is_not_read_back_is_reported() {
         let (_place, group) = group(&[]);
         let place = group[0].display();
         for file in ["cpu.max", "memory.max"] {
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_cannot_be_made_or_limited_says_what_helps() {
+    fn a_group_that_cannot_be_created_or_limited_has_a_hint() {
         let (_place, group) = group(&[]);
         let error = limit_cpu(&group, 1.0).unwrap_err();
         assert!(error.message.contains("neither `cpu.max` nor"), "{error}");

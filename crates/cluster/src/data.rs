@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_this_cluster_made_is_used_or_removed() {
+    fn only_data_of_this_cluster_are_used_or_removed() {
         let place = tempfile::tempdir().unwrap();
         let (one, other) = (directories(place.path(), "a"), directories(place.path(), "b"));
         one.make(1).unwrap();

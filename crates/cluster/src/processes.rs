@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_a_family_ends_even_what_does_not_obey_and_what_left_its_parent() {
+    fn a_process_tree_ends_with_orphans_and_processes_that_ignore_signals() {
         let mark = format!("test-{}", std::process::id());
         let (mut child, leader) = family(&mark);
         let family = Family { leader, mark: &mark, groups: &[] };
@@ -467,7 +467,7 @@ mod tests {
 
     /// A process that executes one program after another, without an environment in between.
     #[test]
-    fn what_becomes_another_program_is_found_at_any_moment() {
+    fn a_process_that_executes_another_program_is_found_at_any_moment() {
         let place = tempfile::tempdir().unwrap();
         let script = place.path().join("again");
         fs::write(&script, "exec sh \"$0\"\n").unwrap();
@@ -562,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_is_this_users_alone_and_a_link_is_not_followed() {
+    fn output_is_readable_only_by_this_user_and_a_link_is_not_followed() {
         let place = tempfile::tempdir().unwrap();
         let (log, other) = (place.path().join("log"), place.path().join("other"));
         fs::write(&log, "").unwrap();

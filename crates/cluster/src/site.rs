@@ -501,7 +501,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_next_one_reads_what_was_written_and_two_at_once_are_refused() {
+    fn the_next_process_reads_the_state_and_two_at_once_are_rejected() {
         let place = tempfile::tempdir().unwrap();
         let mut file = StateFile::open(place.path()).unwrap();
         file.state.nodes.insert(2, NodeState::default());

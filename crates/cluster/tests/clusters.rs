@@ -83,7 +83,7 @@ fn is_alive(pid: i32) -> bool {
 }
 
 #[test]
-fn what_is_dropped_is_ended_and_its_data_are_removed() {
+fn a_dropped_cluster_is_ended_and_its_data_are_removed() {
     let lab = Lab::new("touch mine; echo up; exec sleep 300", READY);
     let mut cluster = lab.open();
     let nodes = cluster.resize(2).unwrap();
@@ -164,7 +164,7 @@ fn a_query_or_a_url_shows_that_a_node_is_ready() {
 }
 
 #[test]
-fn nodes_start_one_by_one_where_the_file_says_so() {
+fn nodes_start_one_by_one_if_the_file_requires_it() {
     // Each node becomes ready only if the previous one was ready at its start.
     let command = "[ {node} = 1 ] || grep -q up ../../node1.log || exit 1; sleep 0.2; echo up; exec sleep 300";
     let lab = Lab::new(command, "start = 'one-by-one'\nready.log = 'up'");

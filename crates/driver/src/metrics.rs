@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scheme_says_port_and_encryption_unless_the_url_names_a_port() {
+    fn the_scheme_determines_port_and_encryption_unless_the_url_names_a_port() {
         let of = |url: &str| {
             let endpoint = Endpoint::new(url, &[]).unwrap();
             (endpoint.port, endpoint.tls.is_some())
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_what_is_read_says_so() {
+    fn a_response_without_the_metric_is_reported() {
         let mapping = Mapping::parse("queue=waiting").unwrap();
         let endpoint = Endpoint::new("http://h/", &[mapping]).unwrap();
         let response = |text: &str| endpoint.samples(text.as_bytes());
@@ -546,7 +546,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_metric_says_its_unit() {
+    fn the_unit_of_a_metric_follows_from_its_name() {
         let text = "# TYPE a_seconds counter\na_seconds 1\nb_bytes 2\nc_seconds 3\nd 4\n";
         let samples = samples(text, |_| true).unwrap();
         let unit = |metric: &str| {
@@ -567,7 +567,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mapping_that_cannot_be_read_says_why() {
+    fn an_invalid_mapping_has_a_reason() {
         let says = |text: &str| Mapping::parse(text).unwrap_err().message;
         for (text, cause) in [
             ("queue", "has no `=`"),

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_others_may_read_is_refused() {
+    fn a_file_readable_by_others_is_rejected() {
         let file = PrivateFile { name: "password file", hint: "none is needed" };
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("passwords");

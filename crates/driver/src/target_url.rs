@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_a_part_of_a_password_is_not_quoted() {
+    fn possible_parts_of_a_password_are_not_quoted() {
         for text in [
             "crate☃://u:geheim@h",
             "postgres//u:geheim@h/d",
@@ -525,7 +525,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_of_this_run_are_hidden_wherever_a_server_says_them() {
+    fn secrets_of_this_run_are_hidden_in_all_server_messages() {
         let secrets = ["ge heim".to_owned(), "geheim".to_owned(), "1".to_owned()];
         for (given, shown) in [
             ("no role for geheim here", "no role for *** here"),

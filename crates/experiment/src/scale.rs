@@ -361,7 +361,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_are_kept_where_nodes_are_added_and_no_size_needs_others() {
+    fn tables_are_kept_if_nodes_are_added_and_no_size_needs_different_ones() {
         let of = |start, each, names: &[&str]| {
             let settings = names.iter().map(|name| ((*name).to_owned(), "8".to_owned()));
             keeps_tables(&ScaleRecord {

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_shown_and_breaks_nothing() {
+    fn unreadable_runs_are_not_shown_and_break_nothing() {
         let mut follower = Follower::default();
         let mut run = RunWatched::default();
         follower.follow(&mut run);

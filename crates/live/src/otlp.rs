@@ -555,7 +555,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_header_is_refused_by_its_number() {
+    fn an_invalid_header_is_rejected_by_its_number() {
         check("a=1,geheim", Err(OtlpHeadersError::Pair(2)));
         check("=geheim", Err(OtlpHeadersError::Name(1)));
         check("a b=geheim", Err(OtlpHeadersError::Name(1)));
@@ -667,7 +667,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused() {
+    fn an_invalid_address_is_rejected() {
         check_url("localhost:4318", Err(OtlpUrlError::Scheme));
         check_url("grpc://localhost:4317", Err(OtlpUrlError::Scheme));
         check_url("http://user:secret@host", Err(OtlpUrlError::User));

@@ -112,7 +112,7 @@ fn collector(status: &'static str, response: Vec<u8>) -> (SocketAddr, JoinHandle
 }
 
 #[test]
-fn a_collector_gets_what_is_known_when_the_command_ends() {
+fn a_collector_gets_the_final_figures_when_the_command_ends() {
     let (address, taken) = collector("200 OK", Vec::new());
     let live = pushing(address);
     live.event(&Event::Load(LoadBounds::default()));
@@ -158,7 +158,7 @@ fn a_collector_gets_what_is_known_when_the_command_ends() {
 }
 
 #[test]
-fn a_collector_gets_the_headers_that_it_wants() {
+fn a_collector_gets_the_configured_headers() {
     let (address, taken) = collector("200 OK", Vec::new());
     drop(pushing_with(address, "Authorization=Bearer%20geheim,x-scope=a%2Cb"));
     let (head, _) = taken.join().unwrap();
@@ -182,7 +182,7 @@ fn a_warning_about_a_collector_shows_no_value_of_a_header_even_if_the_collector_
 }
 
 #[test]
-fn a_collector_that_wants_to_know_who_pushes_is_a_warning_that_names_the_variable() {
+fn a_collector_that_requires_authentication_is_a_warning_that_names_the_variable() {
     let (address, taken) = collector("401 No", Vec::new());
     drop(pushing(address));
     taken.join().unwrap();

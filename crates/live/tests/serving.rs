@@ -159,7 +159,7 @@ fn until(address: SocketAddr, path: &str, said: &str) -> String {
 }
 
 #[test]
-fn the_page_shows_what_was_reported_and_tells_its_end() {
+fn the_page_shows_the_reports_and_their_end() {
     let served = served(LiveRights::View, "127.0.0.1:0");
     begin(&served.live);
     second(&served.live, 1, 1_234.0);
@@ -241,7 +241,7 @@ fn no_other_site_may_read_a_response() {
 }
 
 #[test]
-fn who_may_look_may_not_stop_and_who_may_stop_may_not_change() {
+fn viewers_cannot_stop_a_run_and_clients_that_may_stop_it_cannot_change_it() {
     let stop = r#"{"command":"stop"}"#;
     let note = r#"{"command":"note","text":"x"}"#;
     let look = served(LiveRights::View, "127.0.0.1:0");
@@ -295,7 +295,7 @@ fn first_parts(address: SocketAddr) -> String {
 }
 
 #[test]
-fn who_comes_later_or_comes_back_sees_all_that_was_missed() {
+fn late_and_returning_clients_see_everything_that_they_missed() {
     let served = served(LiveRights::View, "127.0.0.1:0");
     begin(&served.live);
     second(&served.live, 1, 1_234.0);
@@ -349,7 +349,7 @@ fn elsewhere_than_on_loopback_nothing_is_given_without_the_token() {
 }
 
 #[test]
-fn two_hundred_connections_that_say_nothing_keep_nobody_out() {
+fn two_hundred_silent_connections_block_no_other() {
     let served = served(LiveRights::View, "127.0.0.1:0");
     begin(&served.live);
     let silent: Vec<TcpStream> = (0..200).map(|_| connected(served.address)).collect();
@@ -421,7 +421,7 @@ fn long_a_reader_that_takes_nothing_is_dropped_and_sees_the_latest_when_it_is_ba
 
 #[test]
 #[ignore = "long: until requests that never end are no longer waited for, ten seconds"]
-fn long_two_hundred_connections_that_send_a_byte_at_a_time_keep_nobody_out() {
+fn long_two_hundred_slow_connections_block_no_other() {
     let served = served(LiveRights::View, "127.0.0.1:0");
     begin(&served.live);
     let at = served.address;
@@ -447,7 +447,7 @@ fn long_two_hundred_connections_that_send_a_byte_at_a_time_keep_nobody_out() {
 
 #[test]
 #[ignore = "long: until bodies that never come are no longer waited for, ten seconds"]
-fn long_bodies_that_never_come_keep_nobody_out() {
+fn long_missing_bodies_block_no_other_connection() {
     let served = served(LiveRights::View, "127.0.0.1:0");
     begin(&served.live);
     let at = served.address;
@@ -471,7 +471,7 @@ fn long_bodies_that_never_come_keep_nobody_out() {
 }
 
 #[test]
-fn metrics_add_up_what_was_reported() {
+fn metrics_are_the_sums_of_the_reports() {
     let served = served(LiveRights::View, "127.0.0.1:0");
     begin(&served.live);
     second(&served.live, 1, 700.0);
@@ -514,7 +514,7 @@ fn end(live: &Live, rows_found: Option<u64>) {
 }
 
 #[test]
-fn what_audits_found_is_added_up_over_trials_and_the_end_of_the_whole_adds_nothing() {
+fn audit_results_are_summed_over_trials_and_the_end_of_the_experiment_adds_nothing() {
     let served = served(LiveRights::View, "127.0.0.1:0");
     begin(&served.live);
     let at = address_of(served.live.metrics_url.as_ref().unwrap());
@@ -546,7 +546,7 @@ fn said(live: &Live, seconds: u64, node: Option<&str>) {
 }
 
 #[test]
-fn telemetry_is_what_was_said_last_and_counts_are_per_second() {
+fn telemetry_is_the_latest_value_and_counts_are_per_second() {
     let served = served(LiveRights::View, "127.0.0.1:0");
     begin(&served.live);
     said(&served.live, 1, Some("n1"));

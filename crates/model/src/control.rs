@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_is_not_read() {
+    fn unknown_commands_are_not_read() {
         for line in [
             r#"{"command":"halt"}"#,
             r#"{"command":"rate","stream":"insert"}"#,

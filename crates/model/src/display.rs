@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn requested_durations_have_the_digits_that_were_asked_and_measured_ones_three() {
+    fn requested_durations_have_the_requested_digits_and_measured_ones_three() {
         let cases = [
             (2_000_000_000, "2 s"),
             (1_500_000_000, "1.5 s"),
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_print_no_digit_that_was_not_asked() {
+    fn spans_print_only_requested_digits() {
         let texts = [2_000_000_000, 1_500_000_000, 50_000_000, 300_000_000_000].map(span);
         assert_eq!(texts, ["2 s", "1.5 s", "50 ms", "5 min"]);
     }
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_has_no_needless_digit() {
+    fn requested_values_have_no_needless_digit() {
         assert_eq!([50.0, 0.5, 2_000.0].map(plain), ["50", "0.5", "2,000"]);
         let parts = [1_000, 10_000, 0].map(percent_asked);
         assert_eq!(parts, ["0.1%", "1%", "0%"]);

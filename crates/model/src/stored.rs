@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_differs_is_named_with_what_was_sent() {
+    fn a_different_value_is_named_with_the_sent_one() {
         use ColumnType::{Bigint, Boolean, Float, Object, Text, Timestamp};
         let integers = || ColumnData::Integer(vec![5]);
         check(Bigint, integers(), &Value::Integer(5), None);
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_cut_or_rounded_to_what_its_column_keeps() {
+    fn a_time_is_truncated_or_rounded_to_the_precision_of_its_column() {
         use TimeRounding::{Cut, From2000, Up};
         let half_2000 = YEAR_2000_MS + 500;
         for (rounding, sent, kept) in [

@@ -350,7 +350,7 @@ mod tests {
     use highwater_analysis::fixture;
 
     #[test]
-    fn the_command_says_the_plan_again() {
+    fn the_command_repeats_the_plan() {
         insta::assert_snapshot!(
             again_run(&fixture::closed()),
             @"highwater run cpu sqlite: --stream insert@4c -c 16 -d 10s"

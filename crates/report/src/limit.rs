@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_telemetry_shows_is_said() {
+    fn missing_telemetry_is_reported() {
         let unseen = |unseen: &[Resource]| {
             let mut limit = limit(None, None);
             limit.unseen = unseen.to_vec();

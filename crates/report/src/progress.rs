@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_of_few_ops_shows_the_last_seconds_or_its_slowest_op_and_silence_is_said_once() {
+    fn a_stream_of_few_ops_shows_the_last_seconds_or_its_slowest_op_and_silence_once() {
         let mut line = second(12, "measure", vec![stream("insert", Unit::Rows, 0.0)]);
         assert!(is_silent(&line));
         assert_eq!(recent_p99(&line.streams[0]), ABSENT);
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_objective_says_how_far_it_is_from_a_miss() {
+    fn every_kind_of_objective_shows_its_distance_from_a_miss() {
         let p99 = p99(50);
         let of_insert = |quantile_ppm| Objective::Latency {
             quantile_ppm,
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_objective_has_what_is_allowed_and_what_is_measured_in_figures() {
+    fn every_kind_of_objective_has_its_allowed_and_measured_value() {
         let objectives = [
             p99(50),
             Objective::RowLatency { quantile_ppm: 900_000, max: Nanos::from_millis(50) },

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_replaced_and_the_oldest_are_forgotten() {
+    fn an_unreadable_file_is_replaced_and_the_oldest_entries_are_removed() {
         let root = tempfile::tempdir().unwrap();
         for text in ["{", "[]", r#"{"version": 99, "ceilings": []}"#] {
             fs::write(root.path().join(FILE), text).unwrap();

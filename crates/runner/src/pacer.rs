@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::cast_precision_loss, reason = "statistics of a test")]
-    fn poisson_arrivals_have_the_asked_rate_and_exponential_gaps() {
+    fn poisson_arrivals_have_the_planned_rate_and_exponential_gaps() {
         let end = Nanos::from_secs(2_000);
         let all = arrivals(&plan(open(1000), Arrivals::Poisson, None), &lanes_of(0, 1), end);
         // 200,000 expected, standard deviation 447: five of them.
@@ -265,7 +265,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn shares_together_ask_what_the_whole_asks(of in 1_u32..=64, rate in 1_u64..5_000, poisson: bool) {
+        fn shares_together_send_the_ops_of_the_whole(of in 1_u32..=64, rate in 1_u64..5_000, poisson: bool) {
             let kind = if poisson { Arrivals::Poisson } else { Arrivals::Constant };
             let plan = plan(open(rate), kind, None);
             let end = Nanos::from_secs(3);

@@ -480,7 +480,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lanes_left_out_is_named() {
+    fn ops_skipped_by_lanes_are_named() {
         assert_eq!(skipped(&[0, 1, 2], &[2, 1, 0]), [2]);
         assert_eq!(skipped(&[0, 1], &[1, 3]), [64, 128]);
         assert!(skipped(&[0, 1], &[0, 0]).is_empty());

@@ -360,14 +360,14 @@ softirq 1234999 0 1 2 3 4 5 6 7 8 9
     }
 
     #[test]
-    fn a_virtual_machine_says_what_was_stolen_of_it() {
+    fn a_virtual_machine_reports_stolen_time() {
         // Of 2,000 ticks: 800 user, 200 system, 400 stolen, the rest idle or waiting.
         assert_eq!(fractions(THEN, NOW), [Some(0.5), Some(0.2)]);
         assert_eq!(fractions(THEN, THEN), [None, None], "no time has passed");
     }
 
     #[test]
-    fn a_kernel_that_takes_ticks_back_says_nothing_and_breaks_nothing() {
+    fn decreasing_ticks_of_a_kernel_report_nothing_and_break_nothing() {
         let less = NOW.replace(" 4800 0 0", " 4300 0 0");
         let [busy, stolen] = fractions(THEN, &less);
         assert_eq!(stolen, Some(0.0));
@@ -499,7 +499,7 @@ softirq 1234999 0 1 2 3 4 5 6 7 8 9
     }
 
     #[test]
-    fn a_step_says_its_size_and_its_way() {
+    fn a_clock_step_has_its_size_and_direction() {
         let steps = found(&[[0, 0, 9_000], [10, 10, 9_210], [20, 20, 20]]).steps;
         let expected = "the wall clock stepped forward by 200 ms 10.0 ms into the run: it was corrected, or its host was \
                         paused; no time of the run is taken from it";

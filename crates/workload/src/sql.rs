@@ -564,7 +564,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_in_what_is_sent_is_found_in_what_was_written() {
+    fn a_position_in_the_sent_text_is_found_in_the_written_text() {
         let sql = Sql::parse("SELECT é FROM t WHERE a IN (:list) AND wrong = :b", &["b", "list"]);
         let sql = sql.unwrap();
         let counts = [1, 2];

@@ -27,7 +27,7 @@ fn a_finding_prints_place_cause_and_hint() {
 }
 
 #[test]
-fn each_file_says_what_it_is_for() {
+fn each_file_states_its_purpose() {
     check_rule(
         files::opens_with_its_purpose,
         &[("a.rs", "//! Why.\n"), ("b.rs", "use a;\n"), ("c.rs", "//! \n"), ("d.rs", "")],
@@ -283,7 +283,7 @@ fn dependencies_run_towards_the_nouns() {
 }
 
 #[test]
-fn a_driver_needs_no_line_of_its_own() {
+fn a_driver_needs_no_separate_line() {
     let one = manifest(
         "highwater-driver-one",
         "[dependencies]\nhighwater-workload = {}\nrusqlite = \"0\"\n\
@@ -323,7 +323,7 @@ fn a_driver_needs_no_line_of_its_own() {
 }
 
 #[test]
-fn a_driver_says_which_databases_it_names() {
+fn a_driver_declares_the_databases_that_it_names() {
     let silent = manifest("highwater-driver-silent", "");
     let (good, none) = (driver("good", "[\"good\"]"), driver("none", "[]"));
     let (loud, empty) = (driver("loud", "[\"Loud\"]"), driver("empty", "[\"\"]"));
@@ -434,7 +434,7 @@ fn the_map_names_every_crate() {
 }
 
 #[test]
-fn ci_runs_what_the_readme_says() {
+fn ci_runs_the_commands_of_the_readme() {
     check_rule(
         documents::ci_runs_the_readme,
         &[("README.md", "# R\n\n```sh\ncargo xtask test\n```\n"), (".ci/run", "step cargo test\n")],

@@ -353,7 +353,7 @@ fn a_closed_load_has_recovered_at_half_of_its_median_second() {
 }
 
 #[test]
-fn an_open_record_without_offered_ops_says_nothing() {
+fn an_open_record_without_offered_ops_gives_no_result() {
     let mut result = closed().results[0].clone();
     result.open = true;
     result.phase = "measure".to_owned();

@@ -51,7 +51,7 @@ fn series_without_a_change_are_called_changed_at_the_stated_level() {
 }
 
 #[test]
-fn no_more_series_without_a_change_are_said_to_have_one() {
+fn series_without_a_change_are_seldom_reported_to_have_one() {
     let series = (0..400).map(|seed| Noise::new(seed).autoregression(0.0, 300));
     let false_alarms = series.filter(|values| !changes(values).is_empty()).count();
     // 5% of 400, and three deviations.
@@ -65,7 +65,7 @@ fn a_series_that_remembers_for_too_long_is_hardly_ever_tested() {
 }
 
 #[test]
-fn what_neighboring_blocks_share_is_no_sign_of_a_change() {
+fn correlation_of_neighboring_blocks_is_no_sign_of_a_change() {
     let (tested, wrong) = alarms(500, 600, 0.6, 0.0);
     // Three quarters of them are tested: 5% and two deviations of that.
     assert!(tested > 70.0, "{tested}% tested, {wrong}% alarms");

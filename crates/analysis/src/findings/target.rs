@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_reports_no_cache_has_no_such_finding() {
+    fn a_target_that_reports_no_cache_has_no_cache_finding() {
         let mut record = fixture::open_steps();
         record.target.bytes_before = Some(1_000_000);
         record.target.bytes_after = Some(1_000_000_000);

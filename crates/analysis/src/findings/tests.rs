@@ -91,7 +91,7 @@ fn layout(shards: u32, replicas: u32) -> impl FnOnce(&mut RunRecord) {
 }
 
 #[test]
-fn shards_are_held_against_cores() {
+fn shards_are_compared_with_cores() {
     let closed = fixture::closed;
     assert_eq!(codes(closed(), layout(5, 1)), ["few_shards"]);
     assert_eq!(codes(closed(), layout(6, 1)), NONE);
@@ -279,7 +279,7 @@ fn says(found: &RuleFinding, part: &str) {
 }
 
 #[test]
-fn a_fall_for_good_is_dated_and_explained_by_what_moved_then() {
+fn a_permanent_drop_is_dated_and_explained_by_simultaneous_changes() {
     let closed = fixture::closed();
     let mut record = record_of(closed, |t| if t < 400 { 1_000.0 } else { 250.0 }, |_| 4.0);
     add_series(&mut record, "disk_credit", |s| {
@@ -366,7 +366,7 @@ fn levels(steps: &[(u64, f64)]) -> impl Fn(u64) -> f64 + use<> {
 }
 
 #[test]
-fn of_several_changes_the_largest_is_reported_and_the_others_are_counted() {
+fn the_largest_of_several_changes_is_reported_and_the_rest_are_counted() {
     let falls = levels(&[(0, 1_000.0), (200, 800.0), (400, 250.0)]);
     let found = only(&record_of(fixture::closed(), falls, |_| 4.0));
     says(&found, "throughput fell by 68");
@@ -395,7 +395,7 @@ fn telemetry_is_compared_up_to_the_changes_beside_one() {
 }
 
 #[test]
-fn only_what_moved_clearly_is_named_and_of_several_nodes_the_one_that_moved_most() {
+fn only_clear_shifts_are_named_and_only_the_node_that_shifted_most() {
     let falls = levels(&[(0, 1_000.0), (300, 250.0)]);
     let mut record = record_of(fixture::closed(), falls, |_| 4.0);
     let moves = |before: f64, after: f64| levels(&[(0, before), (303, after)]);
@@ -451,7 +451,7 @@ fn a_stream_of_queries_is_described_in_queries() {
 }
 
 #[test]
-fn a_latency_is_that_of_the_op_that_was_asked_most_and_lasts_while_none_is_answered() {
+fn latency_is_that_of_the_most_frequent_op_and_is_carried_over_silent_seconds() {
     let mut record = record_of(fixture::open_gate(), |_| 1_000.0, |_| 4.0);
     let mut other = record.results[0].clone();
     "other".clone_into(&mut other.op);
@@ -477,7 +477,7 @@ fn a_latency_is_that_of_the_op_that_was_asked_most_and_lasts_while_none_is_answe
 }
 
 #[test]
-fn slowdowns_are_seen_through_a_change_for_good_and_stalls_are_reported_once() {
+fn slowdowns_are_found_despite_a_permanent_change_and_stalls_are_reported_once() {
     let ops = |t: u64| {
         let level = if t < 300 { 1_000.0 } else { 500.0 };
         if t % 30 < 3 { 0.7 * level } else { level }

@@ -110,7 +110,7 @@ fn the_budget_ends_a_group_before_the_run_that_would_not_fit() {
 proptest! {
     /// After any number of runs: no variant is more than one run ahead, and a larger number of runs only adds runs.
     #[test]
-    fn every_begin_of_a_group_is_balanced_and_more_runs_go_on_where_it_was(
+    fn every_prefix_of_a_group_is_balanced_and_more_runs_continue_its_order(
         variants in 1_usize..6,
         times in 1_u32..8,
         more in 1_u32..4,
@@ -176,7 +176,7 @@ fn the_whole_has_the_exit_code_of_the_gravest_of_its_runs() {
 }
 
 #[test]
-fn a_group_without_all_of_its_runs_is_inconclusive_and_says_why() {
+fn an_incomplete_group_is_inconclusive_with_a_reason() {
     for (outcome, codes) in
         [(None, 3), (Some(GroupOutcome::BudgetSpent), 3), (Some(GroupOutcome::Interrupted), 130)]
     {
@@ -194,7 +194,7 @@ fn a_group_without_all_of_its_runs_is_inconclusive_and_says_why() {
 }
 
 #[test]
-fn variants_are_compared_by_what_the_record_of_the_group_holds() {
+fn variants_are_compared_from_the_group_record_alone() {
     let mut group = group(&["old", "new"], 3);
     for round in 1..=3 {
         for (variant, faster) in [(0, 1.0), (1, 0.8)] {

@@ -112,7 +112,7 @@ fn a_size_without_a_figure_is_passed_over_and_the_first_that_counts_comes_again(
 }
 
 #[test]
-fn what_ends_a_growth_early() {
+fn early_ends_of_a_growth() {
     use SizeVerdict::{ClientCeiling, Interrupted, TargetLost, WrongData};
     for (shows, order, outcome) in [
         (&[(2, TargetLost), (2, TargetLost)][..], "1 2 2", ScaleOutcome::TargetLost),
@@ -142,7 +142,7 @@ fn the_budget_keeps_room_for_the_first_size_again() {
 }
 
 #[test]
-fn a_growth_goes_on_with_more_sizes_and_repeats_the_first_behind_them() {
+fn a_growth_continues_with_more_sizes_and_repeats_the_first_after_them() {
     let mut scale = growth(&[1, 2]);
     check(&mut scale, &[], "1 2 1=", ScaleOutcome::Complete);
     scale.sizes = [1, 2, 4].map(size).to_vec();
@@ -251,7 +251,7 @@ fn a_growth_is_judged_by_its_drift_its_end_and_the_rate_that_was_requested() {
 }
 
 #[test]
-fn what_makes_a_size_ready_is_not_in_the_budget() {
+fn preparing_a_size_does_not_use_the_budget() {
     let mut scale = growth(&[1, 2]);
     scale.budget_ns = Some(3 * TRIAL);
     let order = std::iter::from_fn(|| match next(&scale) {
@@ -371,7 +371,7 @@ fn a_size_shows_each_op_of_the_run_whose_figure_it_has() {
 }
 
 #[test]
-fn a_tuned_size_shows_what_its_best_configuration_showed() {
+fn a_tuned_size_has_the_figures_of_its_best_configuration() {
     let tune = tuned(TrialVerdict::Counts, 90.0);
     let record = crate::tuning::conclude(fixture::closed(), tune, "tuned".to_owned());
     let found = figures_of(&record);
@@ -403,7 +403,7 @@ fn a_tuned_size_whose_load_generator_gave_out_beyond_the_best_ends_the_growth() 
 
 /// A confirmed mark is a figure of its size only if the search completed.
 #[test]
-fn a_search_that_was_stopped_behind_a_confirmed_mark_does_not_count() {
+fn a_search_stopped_after_a_confirmed_mark_does_not_count() {
     for (stop, verdict) in [
         (None, SizeVerdict::Counts),
         (Some(IncidentKind::Interrupted), SizeVerdict::Interrupted),

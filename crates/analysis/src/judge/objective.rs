@@ -538,7 +538,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_still_be_met_is_not_hopeless_however_bad_it_looks() {
+    fn an_objective_that_can_still_be_met_is_not_hopeless_however_bad_it_looks() {
         // 6.7% are late after six seconds of sixty: if no more ops were late, 0.7% would be.
         let some = |second: usize| if second.is_multiple_of(5) { 2 } else { 0 };
         check(&p99(None), &so_far(6, some), 6, false);

@@ -113,7 +113,7 @@ fn sessions_that_wait_for_a_disk_or_for_each_other_are_named_where_the_cpu_has_r
 }
 
 #[test]
-fn a_target_that_holds_work_back_says_why() {
+fn a_throttling_target_reports_the_cause() {
     let level = |name, value| named(&[(name, "n1", value)]);
     assert_eq!(level(names::REPLICATION_PAUSED, 0.21), Some(R::Replication));
     assert_eq!(level(names::REPLICATION_PAUSED, 0.19), None, "near, and no idle target");
@@ -234,7 +234,7 @@ fn a_network_is_full_near_the_speed_of_one() {
 }
 
 #[test]
-fn what_is_not_shown_is_not_named_and_neither_is_what_it_might_explain() {
+fn a_resource_without_telemetry_is_not_named_nor_are_those_that_it_might_explain() {
     let all = |levels: &[Metric], except| named_and_next(&reporting(closed(), levels, except)).0;
     for except in [names::CPU_BUSY, names::DISK_BUSY] {
         assert_eq!(all(&[], except), None, "{except}");
@@ -366,7 +366,7 @@ fn the_last_saturated_step_is_the_one_that_is_explained() {
 }
 
 #[test]
-fn a_mark_is_limited_by_what_limited_the_probe_above_it() {
+fn a_mark_has_the_limit_of_the_probe_above_it() {
     let limited = |at: f64, purpose, resource: Option<Resource>| {
         let levels: &[Metric] = match resource {
             Some(R::Cpu) => &[(names::CPU_BUSY, "n1", 0.95)],

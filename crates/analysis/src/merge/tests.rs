@@ -275,7 +275,7 @@ fn answers_of_shares_add_up() {
 }
 
 #[test]
-fn what_no_share_could_ask_is_not_clean_when_they_are_put_together() {
+fn checks_that_no_share_could_run_are_not_clean_after_a_merge() {
     let mut shares = three();
     for share in &mut shares {
         // Their statements wrote rows that no ledger counts.
@@ -419,7 +419,7 @@ fn an_interrupted_share_interrupts_the_whole_and_is_named() {
 }
 
 #[test]
-fn what_is_not_all_the_shares_of_one_plan_is_refused_with_a_reason() {
+fn anything_but_all_shares_of_one_plan_is_rejected_with_a_reason() {
     let message = |records: &[RunRecord]| merge(records).unwrap_err().to_string();
     let shares = three();
     assert_eq!(message(&[]), "no record was given");

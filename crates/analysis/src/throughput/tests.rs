@@ -208,7 +208,7 @@ fn repeating(noise: &mut Noise) -> Vec<u64> {
 /// Its frequencies have periods above five seconds; with shorter ones, the stalls would look
 /// random.
 #[test]
-fn what_repeats_every_few_seconds_is_not_taken_for_chance() {
+fn periodic_slowdowns_are_not_treated_as_chance() {
     let found = (0..400).map(|seed| throughput(&repeating(&mut Noise::new(seed)), WINDOW));
     let intervals: Vec<(f64, f64)> = found.filter_map(|found| found.ci95).collect();
     assert_eq!(intervals.len(), 400);

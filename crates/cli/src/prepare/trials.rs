@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_ended_is_forgotten_and_signals_are_counted_up_to_the_most_urgent() {
+    fn ended_runs_are_forgotten_and_signals_escalate_to_the_most_urgent() {
         let mut signals = Signals::new();
         for _ in 0..10 {
             drop(signals.open());

@@ -47,7 +47,7 @@ fn fields_come_to_the_command_that_is_shown() {
 }
 
 #[test]
-fn what_runs_commands_or_names_files_needs_a_right_of_its_own() {
+fn flags_that_run_commands_or_name_files_need_a_separate_permission() {
     let needs = "--allow-commands";
     for more in [
         "--variant a=true --variant b=true",

@@ -356,7 +356,7 @@ fn a_stall_is_marked_in_the_chart_above_the_folds() {
 }
 
 #[test]
-fn what_others_published_is_never_called_measured() {
+fn published_figures_are_never_called_measured() {
     let Some(program) = chromium::program() else {
         return;
     };

@@ -200,12 +200,12 @@ fn reads_by_keys(browser: &mut Browser) {
 }
 
 #[test]
-fn nothing_keeps_a_reader_out_on_a_wide_screen_in_daylight() {
+fn the_page_is_accessible_on_a_wide_screen_in_light_colors() {
     keeps_no_reader_out(WIDE, false);
 }
 
 #[test]
-fn nothing_keeps_a_reader_out_on_a_phone_in_the_dark() {
+fn the_page_is_accessible_on_a_phone_in_dark_colors() {
     keeps_no_reader_out(PHONE, true);
 }
 

@@ -223,7 +223,7 @@ fn goes_to_paper(browser: &mut Browser) {
 
 /// The page is as light or dark as the reader's screen, or as the reader switches it.
 #[test]
-fn the_page_is_dark_where_the_reader_wants_it() {
+fn the_page_is_dark_if_the_reader_prefers_it() {
     const STATE: &str = "[document.querySelector('.theme').textContent, \
          getComputedStyle(document.body).backgroundColor, \
          getComputedStyle(document.querySelector('svg.wide .line.c0')).stroke]";
@@ -248,7 +248,7 @@ fn the_page_is_dark_where_the_reader_wants_it() {
 
 /// All text in a record is plain text on its page: nothing of it runs, and all of it is shown.
 #[test]
-fn what_a_server_says_does_nothing_in_a_browser() {
+fn text_from_a_server_is_inert_in_a_browser() {
     let Some(program) = chromium::program() else {
         return;
     };

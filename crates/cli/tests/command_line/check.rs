@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn check_says_what_a_target_is() {
+fn check_describes_a_target() {
     let output = call(&["check", "sim:"]);
     assert_eq!(stderr(&output), "");
     assert_eq!(output.status.code(), Some(0));

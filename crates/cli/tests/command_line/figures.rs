@@ -140,7 +140,7 @@ fn runs_make_tables_and_are_checked_like_files() {
 }
 
 #[test]
-fn size_says_first_what_speaks_against_its_figures() {
+fn size_prints_warnings_about_its_figures_first() {
     let file = "nodes,users,rows_per_s\n1,10,1000\n2,10,1900\n4,10,3500\n";
     let (code, _, messages) = call(&[("a.csv", file)], "size 3000 --from a.csv");
     assert_eq!(code, Some(0), "{messages}");

@@ -119,7 +119,7 @@ fn standard_input_is_the_same_before_and_after() {
 }
 
 #[test]
-fn the_new_process_knows_the_words_with_the_password() {
+fn the_new_process_receives_the_arguments_with_the_password() {
     // A label of more than 256 bytes is an error; without its password, it is shorter.
     let long = "x".repeat(300);
     let label = format!("url=db://user:{long}@h");

@@ -239,7 +239,7 @@ fn the_question_states_every_condition() {
 }
 
 #[test]
-fn where_no_number_is_enough_nothing_says_otherwise_and_the_exit_code_is_1() {
+fn if_no_number_is_enough_no_output_contradicts_it_and_the_exit_code_is_1() {
     let flat = "nodes,rows_per_s\n1,100\n2,150\n3,130\n4,100\n5,70\n";
     let directory = with_file("flat.csv", flat);
     let output = size(&directory, "10k --from flat.csv --html plan.html");
@@ -252,7 +252,7 @@ fn where_no_number_is_enough_nothing_says_otherwise_and_the_exit_code_is_1() {
 }
 
 #[test]
-fn an_unknown_demand_says_why_it_has_no_size_of_least_regret() {
+fn an_unknown_demand_has_a_reason_for_no_size_of_least_regret() {
     let unproven = stdout(&call("500k..3M --from sweep.csv --price 0.80 -v"));
     assert!(unproven.contains("No size of least regret is named"), "{unproven}");
     let without = stdout(&call("500k..800k --from sweep.csv -v"));

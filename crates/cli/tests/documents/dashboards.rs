@@ -190,7 +190,7 @@ fn a_run_that_is_scraped_gives_data_to_every_query_of_its_dashboard() {
 }
 
 #[test]
-fn what_a_store_exposes_has_every_metric_of_its_dashboard() {
+fn a_store_exposes_every_metric_of_its_dashboard() {
     let Some(programs) = programs() else { return };
     let place = TempDir::new().unwrap();
     let of_run = ["run", "sim:", "-d", "60s", "--p99", "10s", "-q"];
@@ -341,7 +341,7 @@ fn every_query_of_every_dashboard_gives_data_over_its_samples() {
 }
 
 #[test]
-fn rates_are_of_what_real_exporters_call_counters() {
+fn rates_are_of_counters_of_real_exporters() {
     for (dashboard, recording) in [("cratedb-machines", NODE), ("postgresql", POSTGRESQL)] {
         for query in Dashboard::named(dashboard).queries() {
             let names =
@@ -356,7 +356,7 @@ fn rates_are_of_what_real_exporters_call_counters() {
 }
 
 #[test]
-fn dashboards_have_what_grafana_needs() {
+fn dashboards_have_the_fields_that_grafana_requires() {
     for dashboard in &Dashboard::all() {
         assert_eq!(dashboard.json["uid"], dashboard.name, "each has its own identity");
         let panels = dashboard.panels();
@@ -381,7 +381,7 @@ fn behind<'a>(text: &'a str, start: &'a str) -> impl Iterator<Item = &'a str> {
 }
 
 #[test]
-fn what_the_compose_file_names_is_there() {
+fn files_named_in_the_compose_file_exist() {
     /// For this one, the README has the download address.
     const DOWNLOADED: &str = "exporter";
     let grafana = grafana();

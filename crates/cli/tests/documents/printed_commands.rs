@@ -208,7 +208,7 @@ fn every_day<'a>(highwater: &'a str, codes: &'a [i32], target: &'a str) -> Calle
 }
 
 #[test]
-fn printed_commands_run_with_the_exit_code_that_the_text_says() {
+fn printed_commands_run_with_the_documented_exit_code() {
     check_all(DOCUMENTS_AT_ONCE, |place, fence, kept| match kept {
         Kept::Run(codes) => {
             let highwater = as_printed();
@@ -349,7 +349,7 @@ fn long_the_guide_leads_from_zero_to_a_mark_on_debian() {
 
 #[test]
 #[ignore = "long: commands at their printed lengths, against real servers"]
-fn long_printed_commands_run_where_what_they_need_is_installed() {
+fn long_printed_commands_run_if_their_requirements_are_installed() {
     if [&programs::POSTGRESQL, &programs::MARIADB].iter().any(|program| program.is_left_out()) {
         return;
     }

@@ -111,7 +111,7 @@ fn a_limit_of_prepared_statements_is_answered_by_literals() {
 }
 
 #[test]
-fn built_in_workloads_and_scripts_run_behind_a_pooler_that_check_names() {
+fn built_in_workloads_and_scripts_run_through_a_pooler_that_check_names() {
     if skipped() || pgbouncer::skipped() {
         return;
     }
@@ -174,7 +174,7 @@ fn check_sends_a_batch_of_a_built_in_workload() {
 }
 
 #[test]
-fn check_does_not_pass_what_a_run_of_a_built_in_workload_would_be_refused() {
+fn check_rejects_a_target_that_would_reject_a_built_in_workload() {
     if skipped() {
         return;
     }

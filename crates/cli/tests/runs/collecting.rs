@@ -89,7 +89,7 @@ impl Drop for Collector {
 
 #[test]
 #[ignore = "long: a Python with rotel"]
-fn long_a_real_collector_shows_what_the_record_has() {
+fn long_a_real_collector_receives_the_figures_of_the_record() {
     let place = Place::new();
     let Some(collector) = Collector::start(place.path()) else {
         let hint = format!("`pip install rotel`, and its Python in {PYTHON}");

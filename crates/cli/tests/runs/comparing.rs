@@ -45,7 +45,7 @@ fn records(group: &Path, variant: &str) -> Vec<RunRecord> {
 }
 
 #[test]
-fn a_slower_target_is_worse_and_the_gate_says_so() {
+fn a_slower_target_is_worse_and_fails_the_gate() {
     let place = Place::new().verbose();
     let [a, b] = two_clusters(&place);
     let compared = place.call(&["compare", &a, &b, "--fail-if-worse", "5%"]);
@@ -126,7 +126,7 @@ fn one_run_against_one_passes_no_gate_and_other_questions_neither() {
 
 /// Other rows of the same kind, which is the purpose of repeats.
 #[test]
-fn runs_of_other_seeds_are_asked_the_same_question() {
+fn runs_with_different_seeds_have_the_same_question() {
     let place = Place::new().verbose();
     for (out, seed) in [("a", "1"), ("b", "2"), ("a", "3"), ("b", "4")] {
         let run = ["run", "cpu", "sim:", "-d", "5s", "-q", "-o", out];

@@ -27,7 +27,7 @@ fn check(place: &Place, words: &[&str]) {
 }
 
 #[test]
-fn the_next_command_goes_on_with_this_run() {
+fn the_next_command_continues_this_run() {
     let place = Place::new().comparing_values();
     place.file("my flow.toml", builtin("cpu").unwrap().text);
     check(&place, &["sim:", "-d", "4s"]);
@@ -49,7 +49,7 @@ fn the_next_command_goes_on_with_this_run() {
 
 /// A backfill ends at the time of the load, which is another one when the next command begins.
 #[test]
-fn the_next_command_goes_on_behind_a_backfill() {
+fn the_next_command_continues_after_a_backfill() {
     let place = Place::new();
     let loaded = place.typed("load cpu sqlite:own.db --rows 2k --set hosts=20 --time backfill");
     assert!(matches!(loaded.code, Some(0 | 3)), "{loaded:?}");

@@ -31,7 +31,7 @@ fn phases(record: &RunRecord) -> Vec<&str> {
 }
 
 #[test]
-fn a_file_of_commands_is_obeyed_and_what_is_refused_is_said() {
+fn a_file_of_commands_is_executed_and_rejected_commands_are_reported() {
     let place = Place::new().verbose();
     place.file("commands.ndjson", COMMANDS);
     let words = split("run -R 20k -d 2s --warm-up 0s --no-telemetry");

@@ -75,7 +75,7 @@ fn no_row_of_a_table_that_is_blocked_for_writes_counts() {
 }
 
 #[test]
-fn a_table_that_is_blocked_in_mid_run_has_what_was_acknowledged_and_no_more() {
+fn a_table_blocked_in_mid_run_has_exactly_the_acknowledged_rows() {
     let script = Script { before_insert: Some((21, BLOCK)), ..Script::default() };
     let (called, record, _) = run("blocked-in-mid-run", script, "--rows 400");
     assert_eq!(rows(&record), ([400, 200, 200, 0], 200));
@@ -133,7 +133,7 @@ fn a_server_that_is_not_there_is_one_message() {
 }
 
 #[test]
-fn several_processes_fill_one_table_and_none_of_them_drops_what_others_wrote() {
+fn several_processes_fill_one_table_and_none_drops_rows_of_the_others() {
     let place = place();
     let now = wall_clock();
     let start = Nanos(now.0 - now.0 % 1_000_000).saturating_add(Nanos::from_secs(4));

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use crate::called::{Place, experiment};
 
 #[test]
-fn the_demo_searches_on_grows_and_sizes_a_cluster_that_it_says_is_simulated() {
+fn the_demo_searches_grows_and_sizes_a_cluster_that_it_calls_simulated() {
     let place = Place::new();
     let called = place.call(&["demo"]);
     assert_eq!(called.code, Some(0), "{called:?}");
@@ -38,7 +38,7 @@ fn the_demo_searches_on_grows_and_sizes_a_cluster_that_it_says_is_simulated() {
 }
 
 #[test]
-fn ctrl_c_in_its_first_part_ends_the_demo_and_keeps_what_was_measured() {
+fn ctrl_c_in_the_first_part_ends_the_demo_and_keeps_its_measurements() {
     let place = Place::new();
     let running = place.start(&["demo"]);
     let search = || {

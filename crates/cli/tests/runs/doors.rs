@@ -158,7 +158,7 @@ fn files_that_a_user_names_are_regular_ones_within_a_bound() {
 }
 
 #[test]
-fn events_go_into_a_pipe_that_somebody_reads() {
+fn events_are_written_to_a_pipe_that_has_a_reader() {
     let place = Place::new();
     let path = place.path().join("pipe");
     pipe(&path);
@@ -237,7 +237,7 @@ fn open_to_others(path: &Path) {
 }
 
 #[test]
-fn a_record_that_others_can_write_decides_no_target() {
+fn a_record_writable_by_others_does_not_determine_the_target() {
     let place = Place::new();
     typed(&place, "run sim: -d 3s -q");
     let run = place.runs().pop().unwrap();
@@ -265,7 +265,7 @@ fn a_record_that_others_can_write_decides_no_target() {
 }
 
 #[test]
-fn an_experiment_that_others_can_write_is_resumed_and_used_on_a_target_that_is_named() {
+fn an_experiment_writable_by_others_is_resumed_and_used_on_a_named_target() {
     let place = Place::new();
     for (made, again) in [
         (

@@ -61,7 +61,7 @@ fn ctrl_c_twice_ends_at_once_and_checks_nothing() {
 const LOADING: &str = "run sim:?clock=real --set rows=1G";
 
 #[test]
-fn ctrl_c_during_the_load_keeps_and_audits_what_was_loaded() {
+fn ctrl_c_during_the_load_keeps_and_audits_the_loaded_rows() {
     let place = Place::new().verbose();
     let called = interrupted(&place, LOADING, "     1  load  ", ONCE);
     let record = place.newest();
@@ -89,7 +89,7 @@ const WAITING: &str =
     "run sim:?clock=real&stall=1500ms+1h --warm-up 0s -d 2s --timeout 200ms --audit-timeout";
 
 #[test]
-fn ctrl_c_during_the_audit_lets_it_end_and_keeps_what_was_measured() {
+fn ctrl_c_during_the_audit_lets_it_end_and_keeps_the_measurements() {
     let place = Place::new().verbose();
     let called = interrupted(&place, &format!("{WAITING} 5s"), "audit: ", ONCE);
     assert!(called.stdout.contains(" [not_idle]\n"), "{called:?}");
@@ -284,7 +284,7 @@ fn ctrl_c_while_the_audit_tries_itself_ends_the_run_and_leaves_nothing_of_it() {
 }
 
 #[test]
-fn a_try_of_a_killed_run_whose_statement_is_still_running_is_gone_with_the_next_run() {
+fn a_canary_of_a_killed_run_is_removed_by_the_next_run_even_if_its_statement_still_runs() {
     if skipped() {
         return;
     }
@@ -305,7 +305,7 @@ fn a_try_of_a_killed_run_whose_statement_is_still_running_is_gone_with_the_next_
 }
 
 #[test]
-fn a_killed_run_is_shown_from_what_it_had_written() {
+fn a_killed_run_is_shown_from_its_written_files() {
     let place = Place::new().verbose();
     let mut running = place.start(&split(LONG));
     // A second is in the journal when the next one is reported.
@@ -325,7 +325,7 @@ fn a_killed_run_is_shown_from_what_it_had_written() {
 }
 
 #[test]
-fn a_run_that_was_killed_at_its_start_says_how_far_it_came() {
+fn a_run_killed_at_its_start_shows_how_far_it_came() {
     let place = Place::new().verbose();
     let directory = place.path().join("highwater-runs/2026-01-01T00-00-00-cpu-000000");
     std::fs::create_dir_all(&directory).unwrap();
@@ -400,7 +400,7 @@ fn a_reader_that_went_away_does_not_change_the_verdict() {
 }
 
 #[test]
-fn a_stdout_without_room_is_said_and_the_record_is_kept() {
+fn a_full_stdout_is_reported_and_the_record_is_kept() {
     let place = Place::new().verbose();
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let mut command = place.command(&["run", "-q", "sim:", "-d", "3s"]);

@@ -138,7 +138,7 @@ fn stalls_that_make_p99_differ_from_probe_to_probe_are_named() {
 }
 
 #[test]
-fn what_the_budget_allows_at_low_rates_of_ops_is_announced() {
+fn the_effect_of_the_budget_at_low_rates_of_ops_is_announced() {
     let place = Place::new().verbose();
     for (more, announced) in [
         (
@@ -157,7 +157,7 @@ fn what_the_budget_allows_at_low_rates_of_ops_is_announced() {
 }
 
 #[test]
-fn a_target_that_is_not_there_leaves_nothing_behind() {
+fn an_unreachable_target_leaves_no_files() {
     let place = Place::new().verbose();
     let called = place.call(&["find", "sim:?die=0s", "--quick"]);
     assert_eq!(called.code, Some(5), "{}", called.stderr);
@@ -192,7 +192,7 @@ fn note_a_pause(stored: &Path) -> InterventionRecord {
 }
 
 #[test]
-fn a_search_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints() {
+fn a_stopped_search_continues_with_the_command_that_it_prints() {
     let place = Place::new().verbose();
     let mut running = place.start(&split(&format!("find cpu sqlite: {SHORT}")));
     running.wait_for("probe 3: ");
@@ -235,7 +235,7 @@ fn a_search_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints(
 }
 
 #[test]
-fn ctrl_c_keeps_what_is_known_and_a_search_with_new_tables_does_not_go_on_behind_rows() {
+fn ctrl_c_keeps_the_results_and_a_search_with_new_tables_does_not_append_to_rows() {
     let place = Place::new().verbose();
     let words = format!("find cpu sqlite:own.db {SHORT}");
     let words = split(&words);

@@ -16,7 +16,7 @@ fn harmful(text: &str) -> Option<String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn no_text_of_a_record_steers_what_shows_it(
+    fn no_text_in_a_record_controls_its_viewer(
         text in "[\u{202e}\u{2066}\u{200f}\u{feff}\u{1b}\u{9b}\u{7}a-c☃]{1,12}",
     ) {
         let place = Place::new();

@@ -152,7 +152,7 @@ fn expect_tables_kept(lab: &Lab, grown: &ExperimentRecord) {
 
 /// Nodes that sleep; the table is in the first one's data directory.
 #[test]
-fn a_growth_that_adds_nodes_goes_on_with_the_tables_that_are_there() {
+fn a_growth_that_adds_nodes_continues_with_the_existing_tables() {
     let lab = Lab(Place::new().verbose());
     lab.0.file(
         "lab.toml",
@@ -241,7 +241,7 @@ fn long_copies_that_are_added_are_sent_the_rows_that_are_there() {
 
 #[test]
 #[ignore = "long: three starts of a server"]
-fn long_shards_that_are_added_are_not_given_the_rows_that_are_there_and_the_record_says_so() {
+fn long_added_shards_do_not_receive_existing_rows_and_the_record_states_it() {
     if clickhouse::skipped() {
         return;
     }

@@ -20,7 +20,7 @@ fn import(place: &Place, out: &str, names: &[&str]) {
 }
 
 #[test]
-fn what_pgbench_wrote_is_shown_in_every_form() {
+fn output_of_pgbench_is_shown_in_every_form() {
     let place = Place::new().verbose();
     import(&place, "highwater-runs", &["pgbench-rate.log", "pgbench-rate.out"]);
     let run = &place.runs()[0];

@@ -63,7 +63,7 @@ fn a_rate_that_no_load_generator_can_pace() {
 }
 
 #[test]
-fn what_tables_of_a_target_do_not_have() {
+fn features_that_tables_of_a_target_lack() {
     let place = Place::new();
     assert_snapshot!(said(&place, &["run", "cpu", "sqlite:mine.db", "--shards", "6"]), @"
     error: --shards: tables of SQLite 3.54.1 have no shards

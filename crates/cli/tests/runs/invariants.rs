@@ -62,7 +62,7 @@ fn transactions_that_keep_the_sum_are_clean() {
 }
 
 #[test]
-fn transactions_that_do_not_are_reported_with_what_was_found() {
+fn transactions_that_do_not_are_reported_with_the_found_value() {
     let called = run(&bank(&[TAKE, KEEP]), "");
     assert_eq!(called.code, Some(4), "{}", called.stderr);
     let record = record(&called);
@@ -80,14 +80,14 @@ fn transactions_that_do_not_are_reported_with_what_was_found() {
 }
 
 #[test]
-fn no_audit_asks_nothing() {
+fn without_an_audit_nothing_is_queried() {
     let record = record(&run(&bank(&[TAKE, KEEP]), "--audit off"));
     assert_eq!(record.judgments.data.value, Data::NotChecked);
     assert!(record.audit.invariants.is_empty());
 }
 
 #[test]
-fn a_share_of_several_asks_no_invariant_and_says_so() {
+fn a_share_of_several_checks_no_invariant_and_states_it() {
     let said = "the workload's invariants are of the whole load, and a share checks none of them";
     let place = bank(&[TAKE, GIVE]);
     let load = "run -f bank.toml sqlite:bank.db -c 4 -d 1s --warm-up 0s --json";

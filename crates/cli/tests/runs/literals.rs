@@ -6,7 +6,7 @@ use crate::called::{Place, record, split};
 
 /// A pragma takes no parameter, so it reveals the text that was sent.
 #[test]
-fn values_stand_in_the_text_where_that_is_asked_for_and_nowhere_else() {
+fn values_are_in_the_text_only_if_requested() {
     let place = Place::with_books();
     place.file("pragma.sql", "\\set n random(10, 20)\nPRAGMA cache_size = :n\n");
     let words = split("run -f pragma.sql sqlite:own.db --warm-up 0s -d 2s -c 1");
@@ -19,7 +19,7 @@ fn values_stand_in_the_text_where_that_is_asked_for_and_nowhere_else() {
 }
 
 #[test]
-fn the_report_says_so_and_the_command_that_repeats_it_has_the_flag() {
+fn the_report_and_the_command_that_repeats_the_run_have_the_flag() {
     let place = Place::with_books().verbose();
     place.file("get.sql", "\\set id random(1, 1000)\nSELECT title FROM book WHERE id = :id");
     let words = split("run -f get.sql sqlite:own.db --warm-up 0s -d 2s -c 1 --literals");

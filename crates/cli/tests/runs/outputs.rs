@@ -52,7 +52,7 @@ fn the_summary_and_the_progress_of_a_simulated_run() {
 
 /// A batch takes nine seconds: the lines before the first response would all be empty.
 #[test]
-fn seconds_without_a_response_are_one_line_that_says_why() {
+fn seconds_without_a_response_are_one_line_with_the_reason() {
     let place = Place::new();
     let load = "-c 1 --warm-up 0s -d 60s --timeout 2m";
     let called = place.typed(&format!("run sim:?service=constant&request=9s {load}"));
@@ -69,7 +69,7 @@ fn seconds_without_a_response_are_one_line_that_says_why() {
 }
 
 #[test]
-fn a_run_with_faults_says_what_was_lost_and_what_to_do() {
+fn a_run_with_faults_reports_losses_and_advice() {
     let place = Place::new().comparing_values();
     let called = place.call(&["run", "-q", "sim:?drop=0.001", "--rate", "20k", "-d", "4s"]);
     assert_eq!(called.stderr, "");
@@ -187,7 +187,7 @@ fn two_shares_are_one_run_again() {
 }
 
 #[test]
-fn a_table_is_filled_at_a_pace_or_as_fast_as_it_goes_and_the_estimate_says_which() {
+fn a_table_is_filled_at_a_pace_or_at_full_speed_and_the_estimate_states_which() {
     for (pace, said) in [(&["--rate", "10k"][..], "about 2 s"), (&[], "until its rows are there")] {
         let place = Place::new();
         let called = place.call(&[&["load", "cpu", "sim:", "--rows", "20k"], pace].concat());

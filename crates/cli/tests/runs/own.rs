@@ -23,7 +23,7 @@ fn place_with_table() -> Place {
 }
 
 #[test]
-fn a_statement_of_ones_own_is_asked_on_ones_own_table() {
+fn a_users_statement_runs_on_the_users_table() {
     let place = place_with_table();
     let load = "-c 2 -d 2s --warm-up 0s --json";
     let called = format!("run -f get.sql --set scale=100 sqlite:own.db {load}");
@@ -87,7 +87,7 @@ fn empty_answers_that_are_few_or_of_a_warm_up_or_of_a_model_are_not_reported() {
 }
 
 #[test]
-fn several_files_are_a_mix_and_what_they_write_is_not_verified() {
+fn several_files_are_a_mix_and_their_rows_are_not_verified() {
     let place = place_with_table();
     let load = "sqlite:own.db --json -c 2 -d 3s --warm-up 0s";
     let mix = format!("run -f get.sql@3 -f put.sql@1 --set scale=100 {load}");

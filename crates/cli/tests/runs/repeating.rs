@@ -104,7 +104,7 @@ fn a_budget_ends_a_group_with_the_runs_that_fit() {
 const SHORT: &str = "--batch 100 -c 2 --rate 5k -d 500ms --warm-up 200ms --settle 10ms";
 
 #[test]
-fn a_group_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints() {
+fn a_stopped_group_continues_with_the_command_that_it_prints() {
     let place = Place::new().verbose();
     let words = ["run", "cpu", "sqlite:", "--repeat", "2"];
     let variants = ["--variant", "one=echo 1 >> order", "--variant", "two=echo 2 >> order"];

@@ -50,7 +50,7 @@ pub(crate) fn order(scale: &ScaleRecord) -> Vec<u32> {
 }
 
 #[test]
-fn a_growth_shows_its_sizes_what_was_predicted_and_the_first_again() {
+fn a_growth_shows_its_sizes_predictions_and_the_repeated_first_size() {
     let place = Place::new().verbose();
     let words = [&["--nodes", "1,2,4", "-c", "16n", "--price", "0.80"], RUN].concat();
     let (called, scale) = grown(&place, &words);
@@ -94,7 +94,7 @@ fn a_growth_shows_its_sizes_what_was_predicted_and_the_first_again() {
 
 /// Three queries per size, as in the article about them: the growth has the same figures as each size's own record.
 #[test]
-fn a_growth_of_queries_shows_what_each_of_them_makes_at_each_size() {
+fn a_growth_of_queries_shows_the_throughput_of_each_query_at_each_size() {
     let place = Place::new().verbose();
     let target = "sim:?nodes={nodes}&cores=1&queue=inf&query=20ms&replicas=0&service=constant";
     let words = [
@@ -234,7 +234,7 @@ fn each_size_can_be_tuned_before_it_is_compared() {
 }
 
 #[test]
-fn a_dry_run_says_what_would_be_measured() {
+fn a_dry_run_lists_the_measurements() {
     let place = Place::new().verbose();
     let words = ["scale", "cpu", TARGET, "--nodes", "3,6,12", "--dry-run", "--quick"];
     let sized = ["--sessions", "30,30,60", "--set", "hosts=100n", "--until", "1k"];

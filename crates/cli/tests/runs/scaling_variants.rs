@@ -123,7 +123,7 @@ fn an_axis_of_the_workload_is_compared_and_by_hand_it_is_named() {
 /// The second variant's record of the resumed call is not written yet, as after a kill, or missing, as after Ctrl-C
 /// before its next size.
 #[test]
-fn a_variant_that_did_not_come_to_its_next_size_goes_on_from_those_before() {
+fn a_variant_without_its_next_size_continues_from_earlier_ones() {
     let place = Place::new();
     let target = TARGET.replace("row=7ms", "row={variant}ms");
     let variants = ["--variant", "7", "--variant", "10"];

@@ -27,7 +27,7 @@ pub(crate) fn soon() -> Nanos {
 }
 
 #[test]
-fn two_processes_ask_what_one_asks_and_their_records_merge_exactly() {
+fn two_processes_send_what_one_sends_and_their_records_merge_exactly() {
     if skipped() {
         return;
     }

@@ -33,7 +33,7 @@ fn loaded_and_queried(place: &Place, url: &str) -> RunRecord {
 }
 
 #[test]
-fn a_table_in_a_file_becomes_a_workload_that_is_filled_and_asked() {
+fn a_table_in_a_file_becomes_a_workload_that_is_filled_and_queried() {
     let place = Place::new().verbose();
     place.database(
         "own.db",
@@ -108,7 +108,7 @@ ANALYZE;
 SELECT pg_stat_statements_reset();";
 
 #[test]
-fn what_a_server_counted_becomes_the_mix_with_its_weights() {
+fn statement_counts_of_a_server_become_the_weights_of_the_mix() {
     if skipped() {
         return;
     }
@@ -182,7 +182,7 @@ fn audits_are_no_ops(server: &Postgres, place: &Place, url: &str) {
 }
 
 #[test]
-fn a_server_that_counts_nothing_says_so_in_the_file() {
+fn a_server_without_statement_counts_is_noted_in_the_file() {
     if skipped() {
         return;
     }

@@ -105,7 +105,7 @@ fn a_run_is_stopped_from_the_page_and_keeps_its_record() {
 }
 
 #[test]
-fn who_is_not_let_start_cannot_and_no_password_comes_back() {
+fn clients_without_permission_cannot_start_runs_and_no_password_is_returned() {
     let place = Place::new();
     let (looking, page) = serving(&place, "");
     assert!(!fetched(page, "GET /", "").contains("/start"));
@@ -246,7 +246,7 @@ fn a_password_of_the_environment_goes_to_the_targets_that_were_named_alone() {
 }
 
 #[test]
-fn a_process_for_a_target_that_nobody_named_has_no_password_of_the_environment() {
+fn a_process_for_an_unnamed_target_has_no_password_from_the_environment() {
     let place = Place::new();
     let allowed = "--allow-start --allow-target sqlite:own.db";
     let (running, page) = serving_knowing(&place, allowed, &[("PGPASSWORD", "geheim")]);

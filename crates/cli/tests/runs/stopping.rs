@@ -47,7 +47,7 @@ fn a_run_stops_when_its_interval_is_narrow_and_not_before_its_minimum() {
 }
 
 #[test]
-fn a_run_stops_on_errors_and_reports_what_was_measured() {
+fn a_run_stops_on_errors_and_reports_its_measurements() {
     let place = Place::new().verbose();
     // Twenty ops per second, of which one in 25 fails: few enough that the outcome is unambiguous.
     let called = place.typed("run -q sim:?fail=0.04 --rate 20k -d 60s --until errors>20");
@@ -80,7 +80,7 @@ fn sessions_appear_at_their_rate_before_anything_counts() {
 }
 
 #[test]
-fn what_no_stop_rule_or_spawn_rate_can_mean_is_refused() {
+fn meaningless_stop_rules_and_spawn_rates_are_rejected() {
     let place = Place::new().verbose();
     let said = |words: &[&str]| {
         let called = place.call(words);
@@ -101,7 +101,7 @@ fn what_no_stop_rule_or_spawn_rate_can_mean_is_refused() {
 }
 
 #[test]
-fn a_run_ends_when_its_objective_can_no_longer_be_met_and_says_so() {
+fn a_run_ends_when_its_objective_can_no_longer_be_met_and_states_it() {
     let place = Place::new();
     let load = "run sim: --batch 100 --rate 20k -q --abort-on-miss";
     let called = place.typed(&format!("{load} -d 10m --p99 insert<100us"));

@@ -60,7 +60,7 @@ fn under_way(place: &Place, first_row: u64) -> Running {
 }
 
 #[test]
-fn what_is_lost_after_a_run_is_found_by_a_later_audit() {
+fn rows_lost_after_a_run_are_found_by_a_later_audit() {
     let place = Place::new();
     let run = short_run(&place, "");
     let (code, same) = audit(&place, &[]);
@@ -78,7 +78,7 @@ fn what_is_lost_after_a_run_is_found_by_a_later_audit() {
 }
 
 #[test]
-fn of_a_killed_run_what_it_had_acknowledged_is_certain_and_the_rest_is_searched_for() {
+fn acknowledged_rows_of_a_killed_run_are_certain_and_the_rest_are_searched_for() {
     let place = Place::new();
     under_way(&place, 0).kill();
     let (code, found) = audit(&place, &[]);
@@ -118,7 +118,7 @@ fn refused(called: &Called, words: &str) {
 }
 
 #[test]
-fn what_cannot_be_audited_later_is_refused_with_its_reason() {
+fn runs_that_cannot_be_audited_later_are_rejected_with_a_reason() {
     let place = Place::new();
     let running = under_way(&place, 0);
     refused(&place.call(&["audit"]), "this run is still running");
@@ -149,7 +149,7 @@ fn missing_of(record: &RunRecord) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn a_run_that_continues_finds_what_became_of_earlier_rows_although_their_number_is_right() {
+fn a_continuing_run_finds_faults_in_earlier_rows_even_if_their_number_is_right() {
     let place = Place::new();
     let (first, second) = (short_run(&place, ""), short_run(&place, ""));
     let (code, third) = next_run(&place, "");
@@ -174,7 +174,7 @@ fn a_run_that_continues_finds_what_became_of_earlier_rows_although_their_number_
 }
 
 #[test]
-fn what_a_killed_run_had_acknowledged_is_never_taken_over_from_the_table() {
+fn acknowledged_rows_of_a_killed_run_are_never_inferred_from_the_table() {
     let place = Place::new();
     under_way(&place, 0).kill();
     let killed = place.runs()[0].file_name().unwrap().to_string_lossy().into_owned();
@@ -192,7 +192,7 @@ fn what_a_killed_run_had_acknowledged_is_never_taken_over_from_the_table() {
 }
 
 #[test]
-fn rows_of_runs_whose_ledgers_are_elsewhere_are_counted_and_that_is_said() {
+fn rows_of_runs_with_ledgers_elsewhere_are_counted_and_noted() {
     let place = Place::new();
     short_run(&place, "-o elsewhere");
     let second = short_run(&place, "");
@@ -214,7 +214,7 @@ fn rows_of_runs_whose_ledgers_are_elsewhere_are_counted_and_that_is_said() {
 /// Rows that a server acknowledged and lost later are found by a later audit, and by the next run, which names the run
 /// that wrote the missing rows.
 #[test]
-fn what_a_server_loses_after_a_run_is_named_by_the_audit_and_by_the_next_run() {
+fn rows_lost_by_a_server_after_a_run_are_named_by_the_audit_and_by_the_next_run() {
     if skipped() {
         return;
     }

@@ -76,7 +76,7 @@ fn only_id(place: &Place) -> String {
 const KILLED: &str = "the program ended without writing its record";
 
 #[test]
-fn a_run_that_goes_on_is_opened_beside_it_and_its_address_has_the_result_in_the_end() {
+fn a_running_run_is_opened_by_serve_and_its_address_has_the_result_at_the_end() {
     let place = Place::new();
     let mut run = place.start(&split("run -R 20k -d 60s"));
     run.wait_for("  measure");
@@ -115,7 +115,7 @@ fn a_run_that_goes_on_is_opened_beside_it_and_its_address_has_the_result_in_the_
 }
 
 #[test]
-fn a_run_that_was_killed_is_opened_as_such() {
+fn a_killed_run_is_opened_as_such() {
     let place = Place::new();
     let mut run = place.start(&split("run -R 20k -d 60s"));
     run.wait_for("  measure");
@@ -131,7 +131,7 @@ fn a_run_that_was_killed_is_opened_as_such() {
 }
 
 #[test]
-fn a_search_that_goes_on_is_opened_with_its_trials() {
+fn a_running_search_is_opened_with_its_trials() {
     let place = Place::new();
     let probes = "--start 20k --max 20k --probe 3s --confirm 3s --warm-up 0s --settle 0s";
     let words = format!("find cpu sim:?clock=real --p50 5s --budget 2m {probes}");

@@ -49,7 +49,7 @@ fn run(place: &Place, more: &str) -> RunRecord {
 }
 
 #[test]
-fn an_endpoint_is_asked_once_a_second_for_what_was_mapped() {
+fn an_endpoint_is_polled_once_a_second_for_the_mapped_metrics() {
     let place = Place::new().verbose();
     let url = endpoint();
     let metrics = format!("--metrics {url} --metric queue=waiting --metric ops[store]=ops");
@@ -76,7 +76,7 @@ fn an_endpoint_is_asked_once_a_second_for_what_was_mapped() {
 }
 
 #[test]
-fn an_endpoint_that_nobody_serves_is_noted_and_changes_nothing_else() {
+fn an_unreachable_endpoint_is_noted_and_changes_nothing_else() {
     let place = Place::new().verbose();
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("http://{free}/metrics");
@@ -90,7 +90,7 @@ fn an_endpoint_that_nobody_serves_is_noted_and_changes_nothing_else() {
 }
 
 #[test]
-fn nobody_is_asked_without_telemetry() {
+fn nothing_is_polled_without_telemetry() {
     let place = Place::new().verbose();
     let record = run(&place, "--no-telemetry --metrics http://127.0.0.1:1/metrics");
     expect_undisturbed(&record);

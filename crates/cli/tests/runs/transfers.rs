@@ -84,7 +84,7 @@ fn transfers_on_sqlite_add_up() {
 }
 
 #[test]
-fn transfers_on_postgresql_add_up_and_are_asked_again_where_they_collide() {
+fn transfers_on_postgresql_add_up_and_are_retried_on_conflicts() {
     if skipped() {
         return;
     }

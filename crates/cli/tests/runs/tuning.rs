@@ -113,7 +113,7 @@ fn a_grid_of_which_a_third_is_valid_is_sampled_until_one_is() {
 }
 
 #[test]
-fn what_a_row_costs_is_compared_where_it_is_measured() {
+fn the_cost_per_row_is_compared_if_it_is_measured() {
     let place = Place::new().verbose();
     let by = |figure: &str| format!("--over batch=2,24 --rate 500 --by {figure}");
     let (called, tune) = tuned(&place, &by("server_cpu_per_row"));
@@ -127,7 +127,7 @@ fn what_a_row_costs_is_compared_where_it_is_measured() {
 }
 
 #[test]
-fn a_tuning_that_was_stopped_goes_on_where_it_was() {
+fn a_stopped_tuning_continues() {
     let place = Place::new().verbose();
     let words = split(
         "tune cpu sim:?clock=real --over batch=10,100,1000 -c 1 --probe 500ms --warm-up 100ms --settle 10ms",
@@ -202,7 +202,7 @@ fn measured_here(directory: &Path, tune: &TuneRecord) -> usize {
 }
 
 #[test]
-fn a_dry_run_says_what_would_be_measured_and_mistakes_are_reported() {
+fn a_dry_run_lists_the_measurements_and_mistakes_are_reported() {
     let place = Place::new().verbose();
     // A small grid takes more probes than it has configurations; a large one, a third of them.
     for (axes, said) in [

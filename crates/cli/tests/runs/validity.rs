@@ -138,7 +138,7 @@ fn sessions_for_which_this_process_has_no_file_are_counted_too() {
 
 #[test]
 #[ignore = "ten minutes; twenty whole runs"]
-fn long_the_readmes_first_command_ends_well_and_has_an_interval_or_says_why_not() {
+fn long_the_readmes_first_command_succeeds_with_an_interval_or_a_reason() {
     // A machine whose speed changes within ten seconds leaves too few independent windows.
     const WITHOUT_MOST: usize = 2;
     let mut without = Vec::new();

@@ -111,7 +111,7 @@ fn counters_at_the_end_are_those_of_all_whole_seconds() {
 }
 
 #[test]
-fn what_the_audit_of_a_trial_found_is_scraped_while_the_next_one_runs() {
+fn audit_results_of_a_trial_are_exposed_while_the_next_one_runs() {
     let place = Place::new();
     let words = split("run -R 2k -d 3s --warm-up 0s --repeat 2 --settle 0s --metrics-listen 0");
     let mut running = place.start(&words);
@@ -140,7 +140,7 @@ fn what_the_audit_of_a_trial_found_is_scraped_while_the_next_one_runs() {
 }
 
 #[test]
-fn an_address_that_is_taken_is_said_and_the_usual_one_moves() {
+fn a_used_address_is_reported_and_the_default_one_moves() {
     let place = Place::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();

@@ -108,7 +108,7 @@ fn the_assumed_growth_holds_on_other_systems_as_often_as_is_documented() {
 
 /// Three publishers are too few for leaving one out: the interval is as wide as their published values.
 #[test]
-fn where_every_node_holds_all_rows_the_assumed_growth_spans_what_was_published() {
+fn if_every_node_holds_all_rows_the_assumed_growth_spans_the_published_ones() {
     let mut series = ScaledSeries::from_points(&everywhere());
     let pairs = assumed_cases(&series);
     assert_eq!(pairs.len(), 44);

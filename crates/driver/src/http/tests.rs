@@ -133,7 +133,7 @@ fn an_answer_that_does_not_end_is_an_error() {
 }
 
 #[test]
-fn what_is_not_http_is_a_broken_protocol() {
+fn responses_other_than_http_violate_the_protocol() {
     let endless = [&b"HTTP/1.1 200 OK\r\nA: "[..], &*vec![b'a'; 40_000]].concat();
     for text in [
         &b"SSH-2.0-x\r\n\r\n"[..],
@@ -177,7 +177,7 @@ fn headers_of_the_answer_are_handed_on_and_those_of_an_interim_one_are_not() {
 }
 
 #[test]
-fn how_long_a_connection_is_kept_is_what_the_server_says_of_it() {
+fn a_connection_is_kept_for_the_time_that_the_server_states() {
     for (text, expected) in [
         ("timeout=3", Some(3)),
         ("max=5, timeout=30", Some(30)),

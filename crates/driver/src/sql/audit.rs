@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_a_value_is_summed_in_place_of_its_hash() {
+    fn a_substitute_of_a_value_is_summed_instead_of_its_hash() {
         let sql = sums(&STANDARD, &table(), 256);
         assert!(sql.contains(", CAST((f(x)) AS bigint) AS v1 "), "{sql}");
         let residue = format!("coalesce((v1 % {VALUE_PRIME}");

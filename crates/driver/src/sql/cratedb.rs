@@ -503,7 +503,7 @@ WITH (
     }
 
     #[test]
-    fn a_table_is_described_by_what_the_cluster_answered() {
+    fn a_table_is_described_from_responses_of_the_cluster() {
         let mut server = recorded();
         let shape = at_once(describe(&mut server, "n1", "shop")).unwrap();
         assert_eq!((shape.rows, shape.rows_all), (2_000, Some(9_000_000)));
@@ -545,7 +545,7 @@ WITH (
     }
 
     #[test]
-    fn a_log_that_may_not_be_read_is_said() {
+    fn an_unreadable_log_is_reported() {
         struct Refusing(Recorded);
         impl SqlQuery for Refusing {
             async fn texts(&mut self, sql: &str) -> Result<Texts, UserError> {

@@ -468,7 +468,7 @@ mod tests {
     use crate::sql::dialect::{literal, quoted};
 
     #[test]
-    fn what_was_written_is_waited_for_by_the_name_of_the_table() {
+    fn written_rows_are_awaited_by_the_name_of_the_table() {
         let refresh = |statement| Dialect { refresh: statement, ..STANDARD }.refresh("a\"'");
         assert_eq!(refresh(Some("WAIT {name}")).as_deref(), Some("WAIT 'a\"'''"));
         assert_eq!(refresh(Some("REFRESH {quoted}")).as_deref(), Some("REFRESH \"a\"\"'\""));
@@ -505,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn values_with_one_form_are_compared_and_no_others() {
+    fn only_values_with_one_form_are_compared() {
         let words = ConditionWords {
             quoted,
             literal,

@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_declared_type_says_what_stays_of_a_value() {
+    fn a_declared_type_determines_the_stored_value() {
         use ColumnType::{Bigint, Float, Object, Text, Timestamp};
         let cut = |unit_ms| StoredForm::Times { unit_ms, rounding: TimeRounding::Cut };
         let away = |unit_ms| StoredForm::Times { unit_ms, rounding: TimeRounding::From2000 };

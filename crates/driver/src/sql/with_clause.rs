@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_stand_before_what_splits_the_table_and_tablets_split_it() {
+    fn settings_precede_the_split_clause_and_tablets_split_the_table() {
         let set = |create, settings: &[(&str, &str)]| {
             let settings =
                 settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));

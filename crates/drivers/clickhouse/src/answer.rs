@@ -227,7 +227,7 @@ mod tests {
         b"Code: 395, e.displayText() = DB::Exception: thrown, e.what() = DB::Exception\n";
 
     #[test]
-    fn rows_are_counted_and_an_error_behind_them_is_found() {
+    fn rows_are_counted_and_an_error_after_them_is_found() {
         let whole = answer(200, None, &[b"1\ta\n2", b"\tb\n"]);
         assert_eq!((whole.rows, whole.bytes), (2, 8));
         assert_eq!(whole.into_error(), None);
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_behind_rows_is_no_row() {
+    fn an_error_after_rows_is_no_row() {
         let error = b"Code: 395, e.displayText() = DB::Exception: x, e.what() = DB::Exception\n";
         let (rows, answer, refused) = read(&[b"1\n", error], 9);
         assert_eq!(rows, [texts(&["1"])]);

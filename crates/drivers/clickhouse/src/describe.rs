@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_made_as_the_original_was_unless_that_is_above_others() {
+    fn a_table_is_created_like_the_original_unless_that_is_above_others() {
         let own = "CREATE TABLE {table} (`a(` String DEFAULT ')',  b Int64) \
                    ENGINE = MergeTree ORDER BY b SETTINGS index_granularity = 8192";
         for (from, expected) in [

@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rows_of_an_insert_are_those_behind_values() {
+    fn the_rows_of_an_insert_follow_values() {
         for (sql, rows) in [
             ("INSERT INTO kv (k, v) VALUES ($1, $2), ($3, $4)", 2),
             ("insert into t values(1),((-2)) -- (3)", 2),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_word_stands_behind_comments() {
+    fn the_first_word_follows_comments() {
         for (sql, word) in [
             ("SELECT 1", "SELECT"),
             ("-- a\n /* b */ select(1)", "select"),

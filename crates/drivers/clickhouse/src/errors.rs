@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_decided_before_a_row_is_written_is_early() {
+    fn only_errors_raised_before_a_row_is_written_are_early() {
         for (code, is_early) in [(60, true), (193, true), (202, true), (252, false), (241, false)] {
             assert_eq!(judge_code(code).early, is_early, "{code}");
         }
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_behind_rows_is_one_and_a_question_changes_nothing() {
+    fn an_error_after_rows_is_an_error_and_a_query_changes_nothing() {
         let rows = judge(&op(None), Some(&query(true)), 9, answer(200, "1\n2\n"));
         assert_eq!((rows.response_rows, rows.response_bytes), (2, 4));
         let text =

@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missing_durability_is_said() {
+    fn missing_durability_is_reported() {
         for (value, expected) in [
             (Some("1"), None),
             (Some("0"), Some("fsync_after_insert=0")),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledged_rows_that_may_be_in_a_spool_are_said_besides() {
+    fn acknowledged_rows_that_may_be_in_a_spool_are_also_reported() {
         let settings = [("fsync_after_insert", "0"), (SETTING, OFF)];
         let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let relaxed = relaxed(&BTreeMap::from(settings));

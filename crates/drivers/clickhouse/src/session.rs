@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_may_stand_in_parentheses_is_checked() {
+    fn only_statements_allowed_in_parentheses_are_checked() {
         for (sql, expected) in [
             ("SELECT 1", true),
             ("  with 1 AS x SELECT x", true),

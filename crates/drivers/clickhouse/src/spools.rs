@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_batches_are_counted_and_what_else_lies_there_is_not() {
+    fn only_files_of_batches_are_counted() {
         let table = std::env::temp_dir().join(format!("highwater-spools-{}", process::id()));
         let (first, second) = (table.join("default@h1:9000"), table.join("default@h2:9000"));
         for spool in [&first, &second] {

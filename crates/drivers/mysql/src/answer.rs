@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_protocol_does_not_allow_is_no_answer() {
+    fn messages_outside_the_protocol_are_no_response() {
         assert_eq!(Answer::default().take(1, &[]), None);
         assert_eq!(Answer::default().take(1, &[0, 1]), None);
         let mut answer = Answer::default();

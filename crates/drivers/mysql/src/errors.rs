@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_says_before_it_is_asked_changed_nothing() {
+    fn an_error_before_the_request_changed_nothing() {
         let unsolicited = ServerError::read(0, b"\xff\xbf\x0f#HY000idle for too long");
         let judgment = unsolicited.judge();
         assert_eq!((judgment.certainty, judgment.closes), (Certainty::NotApplied, true));

@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missing_durability_is_said() {
+    fn missing_durability_is_reported() {
         let of = |settings: &[(&str, &str)]| {
             let settings =
                 settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));

@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_asks_for_no_more_than_the_server_can_do() {
+    fn a_reply_requests_only_capabilities_of_the_server() {
         let read = Greeting::read(&greeting(0x8200 | 1 << 19, b"")).unwrap();
         let mut out = Vec::new();
         let reply = Reply {

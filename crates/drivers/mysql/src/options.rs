@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_names_hosts_user_and_database_and_the_environment_what_is_left_out() {
+    fn a_url_names_hosts_user_and_database_and_the_environment_the_rest() {
         for (text, environment, shown) in [
             (
                 "mysql://ann@h1:3307,h2/bench",

@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_payload_goes_on_in_packets_that_are_numbered() {
+    fn a_long_payload_continues_in_numbered_packets() {
         for (extra, packets) in [(0, 2), (1, 2), (PAYLOAD_MAX, 3)] {
             let mut bytes = Vec::new();
             let at = start(&mut bytes, 0);

@@ -504,7 +504,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_row_is_what_stands_in_outer_parentheses() {
+    fn a_row_is_the_content_of_outer_parentheses() {
         for (text, rows) in [
             ("(1)", 1),
             (" (1,'a'),\n(2,NULL)", 2),

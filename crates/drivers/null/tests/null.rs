@@ -164,7 +164,7 @@ fn its_cpu_is_measured_apart_and_it_reports_that_it_stores_nothing() {
 }
 
 #[test]
-fn what_is_no_sink_is_refused_with_a_hint() {
+fn unknown_sinks_are_rejected_with_a_hint() {
     for url in
         ["null:", "null:mariadb", "null://localhost/postgres", "null:postgres?x=1", "null:cratedb"]
     {

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_says_what_its_code_does_not() {
+    fn a_text_can_be_more_specific_than_its_code() {
         use Certainty::{NotApplied, Unknown};
         for (message, class, certainty) in [
             ("table busy [reason=insert]", ErrorClass::Conflict, NotApplied),
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_before_a_load_has_its_kind_and_its_hint() {
+    fn errors_before_a_load_have_a_kind_and_a_hint() {
         let refused = without_code("invalid username/password").into_target_error("h");
         assert_eq!(refused.kind, UserErrorKind::Refused);
         assert!(refused.hint.is_some_and(|hint| hint.contains("PGPASSWORD")));

@@ -235,7 +235,7 @@ mod tests {
 
     use super::*;
     #[test]
-    fn a_version_that_does_not_say_what_it_is_is_named_before_a_statement_fails() {
+    fn an_unidentified_version_is_named_before_a_statement_fails() {
         let error = check_supported("postgres://h", Product::PostgreSql).unwrap_err();
         assert_eq!(error.kind, UserErrorKind::Usage);
         let named = "postgres://h: this version of QuestDB ";
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_product_is_named_by_its_build_and_its_way_to_commit_is_said() {
+    fn the_product_is_named_by_its_build_and_its_commit_mode_is_reported() {
         let build = "Build Information: QuestDB 9.3.4, JDK 24.0.2, Commit Hash 9ea3";
         assert_eq!(build_of(build), "QuestDB 9.3.4");
         assert_eq!(build_of(""), "");
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_stay_out_and_missing_durability_is_said() {
+    fn secrets_are_omitted_and_missing_durability_is_reported() {
         let row = |name: &str, value: &str| vec![Some(name.to_owned()), Some(value.to_owned())];
         let settings = without_secrets(vec![
             row("fsync", "off"),

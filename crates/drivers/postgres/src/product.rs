@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_at_start_up_identifies_a_relative_that_has_no_parameter_of_its_own() {
+    fn the_version_at_start_up_identifies_a_relative_without_its_own_parameter() {
         // From its issues yugabyte/yugabyte-db#5154 and #2447.
         for (value, product) in [
             ("15.12-YB-2025.2.6.0-b0", Some(Product::YugabyteDb)),

@@ -422,7 +422,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sequence_is_cut_behind_every_sync() {
+    fn a_sequence_is_split_after_every_sync() {
         let mut bytes = Vec::new();
         run_prepared(&mut bytes, "b");
         bytes.extend_from_slice(&SYNC);
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_error_of_yugabytedb_leaves_certain_is_what_its_documents_and_issues_say() {
+    fn the_certainty_of_yugabytedb_errors_follows_its_documents_and_issues() {
         use Certainty::{NotApplied, Unknown};
         for (code, message, class, certainty) in [
             (

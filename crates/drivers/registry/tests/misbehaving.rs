@@ -232,7 +232,7 @@ fn first_contact(url: &str) -> UserError {
 }
 
 #[test]
-fn what_answers_there_instead_is_named() {
+fn the_actual_server_is_named() {
     let cases = [
         (postgres(web_server), "an HTTP server answers there"),
         (crate_db(postgres_without_tls), "PostgreSQL protocol answers there"),

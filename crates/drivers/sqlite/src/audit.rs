@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_for_a_value_is_a_whole_number_whatever_its_column_holds() {
+    fn a_substitute_of_a_value_is_an_integer_for_any_column() {
         for (kind, plain) in [
             (ColumnType::Float, Value::Float(1.0)),
             (ColumnType::Timestamp, Value::TimestampMs(1)),

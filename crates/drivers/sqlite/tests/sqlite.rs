@@ -144,7 +144,7 @@ fn facts_and_storage_describe_the_file() {
 }
 
 #[test]
-fn what_cannot_be_opened_says_why_and_what_to_do() {
+fn a_file_that_cannot_be_opened_has_a_reason_and_a_hint() {
     let directory = tempfile::tempdir().unwrap();
     let text = directory.path().join("notes.txt");
     std::fs::write(&text, "not a database, but long enough to have a header\n".repeat(50)).unwrap();

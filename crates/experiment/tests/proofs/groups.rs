@@ -104,7 +104,7 @@ fn the_record_of_a_group_compares_its_variants_and_each_run_has_its_own() {
 }
 
 #[test]
-fn a_group_that_is_stopped_keeps_what_it_has_and_goes_on_where_it_was() {
+fn a_stopped_group_keeps_its_runs_and_continues_with_the_next() {
     let root = tempfile::tempdir().unwrap();
     let targets = [cores(1), cores(2)];
     let user = Watched::stopped_after(3, |event| matches!(event, Event::Repeated { .. }));

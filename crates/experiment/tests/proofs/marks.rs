@@ -217,7 +217,7 @@ fn long_marks_of_a_hundred_noisy_clusters_are_near_the_truth() {
 }
 
 #[test]
-fn a_bound_of_the_targets_cpu_is_a_limit_of_its_own() {
+fn a_bound_on_the_targets_cpu_is_a_separate_limit() {
     // A thousand evenly spaced queries a second are its core's capacity, so a fraction of its time is that of the rate.
     let mut hunt = thousand();
     hunt.objectives.push(Objective::Cpu { max_ppm: 605_000 });

@@ -62,7 +62,7 @@ fn paused(stops: bool) -> (ExperimentRecord, Rc<Patient>) {
 }
 
 #[test]
-fn a_search_that_was_paused_finds_the_same_and_says_that_it_waited() {
+fn a_paused_search_finds_the_same_and_records_the_wait() {
     let (record, user) = paused(false);
     assert_eq!(user.probes_before.get(), 3, "the probe that runs is finished first");
     let [pause] = &record.interventions[..] else {
@@ -90,7 +90,7 @@ fn a_stop_ends_a_pause_and_the_search() {
 }
 
 #[test]
-fn a_search_that_is_resumed_still_says_how_it_had_waited() {
+fn a_resumed_search_still_records_its_earlier_wait() {
     let before = InterventionRecord {
         by: None,
         time_ns: 5,

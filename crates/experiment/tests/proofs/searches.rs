@@ -17,7 +17,7 @@ use crate::making::{Watched, code, lacks_budget};
 use crate::support::one_node;
 
 #[test]
-fn the_record_of_a_search_holds_every_probe_and_each_is_a_run_of_its_own() {
+fn the_record_of_a_search_holds_every_probe_and_each_is_a_separate_run() {
     let root = tempfile::tempdir().unwrap();
     let record = thousand().find_in(root.path(), &Watched::silent()).unwrap();
     let found = mark(&record);
@@ -112,7 +112,7 @@ fn soak_of(record: &ExperimentRecord) -> Option<&ProbeRecord> {
 }
 
 #[test]
-fn a_search_that_is_stopped_keeps_what_it_knows() {
+fn a_stopped_search_keeps_its_results() {
     let (record, _root, begun) = stopped(&thousand(), Moment::Probe(4));
     assert_eq!(begun, 4, "nothing was begun after it");
     let known = no_mark(&record);
@@ -153,7 +153,7 @@ fn a_soak_that_is_stopped_leaves_the_mark_as_it_was_confirmed() {
 }
 
 #[test]
-fn a_search_that_is_stopped_before_its_soak_says_that_it_was_not_made() {
+fn a_search_stopped_before_its_soak_reports_the_missing_soak() {
     let whole = thousand().find();
     let confirms = |probe: &&ProbeRecord| probe.purpose == ProbePurpose::Confirm;
     let confirmations = probes(&whole).iter().filter(confirms).count();
@@ -166,7 +166,7 @@ fn a_search_that_is_stopped_before_its_soak_says_that_it_was_not_made() {
 }
 
 #[test]
-fn a_target_that_is_gone_in_the_middle_ends_the_search_with_what_is_known() {
+fn a_target_lost_in_mid_search_ends_it_with_the_results_so_far() {
     let mut hunt = thousand();
     hunt.later = Some((3, one_node("cores=1&query=1ms&die=0s")));
     let record = hunt.find();

@@ -76,7 +76,7 @@ fn counts_of_later_buckets_lie_at_their_values() {
 }
 
 #[test]
-fn what_was_cut_or_is_impossible_is_refused() {
+fn truncated_or_impossible_output_is_rejected() {
     let out = sample("cockroach.out");
     let (head, _) = out.split_once("\n\n").unwrap();
     fails(&[head], "cut");

@@ -18,7 +18,7 @@ fn in_unit(name: &str, unit: TimeUnit) -> super::ImportedRun {
 }
 
 #[test]
-fn intervals_of_a_tag_add_up_to_what_the_library_computes() {
+fn intervals_of_a_tag_add_up_to_the_result_of_the_library() {
     let (run, record) = imported(&["hdr-nanos.hlog"]);
     let names: Vec<&str> = record.results.iter().map(|r| r.op.as_str()).collect();
     assert_eq!(names, ["ops", "read"], "a line without a tag, and one with");
@@ -157,7 +157,7 @@ fn times_of_one_op_are_one_op_whose_latency_begins_at_the_intended_start() {
 }
 
 #[test]
-fn a_log_that_lacks_a_part_of_one_time_says_so_first() {
+fn a_log_that_lacks_a_part_of_one_time_reports_it_first() {
     let log = stress();
     let of_last = |line: &&str| line.starts_with("Tag=READ-rt,");
     let last = log.lines().rfind(of_last).unwrap();

@@ -121,7 +121,7 @@ fn an_output_of_another_tool_is_an_error() {
 }
 
 #[test]
-fn what_k6_did_not_count_is_absent_and_not_nothing() {
+fn figures_that_k6_did_not_count_are_absent_and_not_zero() {
     let metrics = r#""iterations":{"count":12010,"rate":200.1},
         "iteration_duration":{"avg":10.2,"min":1.1,"med":8.2,"max":220.5,"p(90)":18.1,"p(95)":25.2},
         "vus":{"value":10,"min":10,"max":10}"#;

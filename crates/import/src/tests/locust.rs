@@ -57,7 +57,7 @@ fn names_with_commas_and_several_requests_are_kept_apart() {
 }
 
 #[test]
-fn what_is_no_line_of_locust_is_named_and_nothing_is_made_of_no_request() {
+fn lines_not_from_locust_are_named_and_no_request_gives_no_figure() {
     let stats = sample("locust-stats.csv");
     assert_eq!(fails(&[&stats.replace("latest,5910", "latest,many")], "cannot be read"), 2);
     let (head, _) = stats.split_once('\n').unwrap();

@@ -105,7 +105,7 @@ fn with_a_rate_latency_begins_at_the_schedule_and_the_lag_gives_the_service_time
 }
 
 #[test]
-fn without_the_output_a_seventh_figure_is_the_lag_and_that_is_said() {
+fn without_the_output_a_seventh_figure_is_the_lag_and_this_is_noted() {
     let (run, _) = imported(&["pgbench-rate.log"]);
     assert_eq!(run.begin, LatencyBegin::Intended);
     assert!(noted(&run, "schedule lag"));
@@ -152,7 +152,7 @@ fn failed_transactions_are_errors_and_in_no_latency() {
 }
 
 #[test]
-fn each_script_is_an_op_of_its_own() {
+fn each_script_is_a_separate_op() {
     let out = sample("pgbench-retry.out");
     let (_, logged) = imported(&["pgbench-retry.log", "pgbench-retry.out"]);
     let (_, summed) = imported(&["pgbench-retry.out"]);
@@ -211,7 +211,7 @@ fn a_sample_is_distinguished_from_a_whole_log() {
 }
 
 #[test]
-fn an_output_that_contradicts_the_log_beside_it_says_so_first() {
+fn an_output_that_contradicts_its_log_is_reported_first() {
     let files = ["pgbench-closed.log", "pgbench-closed.out"];
     let (run, _) = imported(&files);
     assert!(run.caveats[0].contains("counts 970 transactions, the logs hold "), "{run:?}");
@@ -255,7 +255,7 @@ fn nothing_is_judged_and_nothing_was_audited() {
 }
 
 #[test]
-fn a_error_names_its_line_its_place_and_what_is_right() {
+fn an_error_names_its_line_its_place_and_the_correct_form() {
     let log = sample("pgbench-rate.log");
     let first: Vec<&str> = log.lines().take(3).collect();
     let with = |line: &str| format!("{}\n{line}\n", first.join("\n"));

@@ -45,7 +45,7 @@ fn node(text: &str) -> NodeFile {
 }
 
 #[test]
-fn what_is_left_out_has_defaults() {
+fn omitted_fields_have_defaults() {
     let spec = node(NODE);
     assert_eq!(spec.host, "127.0.0.1");
     assert_eq!(spec.ready.within.0, Nanos::from_secs(60));

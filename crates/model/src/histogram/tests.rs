@@ -167,7 +167,7 @@ fn the_maximum_is_exact_and_no_percentile_is_above_it() {
 }
 
 #[test]
-fn what_never_ended_took_at_least_as_long_as_it_was_waited_for() {
+fn an_op_that_never_ended_took_at_least_the_time_waited() {
     let mut histogram = LatencyHistogram::fine();
     histogram.record_n(Nanos(5), 10);
     histogram.record_beyond(20, Nanos(700));

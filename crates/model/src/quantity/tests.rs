@@ -193,7 +193,7 @@ fn printing_is_short() {
 
 proptest! {
     #[test]
-    fn what_is_printed_parses_to_the_same_value(
+    fn printed_values_parse_to_the_same_value(
         n in prop_oneof![any::<u64>(), 0..10_000_u64, (0..1_000_u64).prop_map(|k| k * 1_000_000)],
     ) {
         prop_assert_eq!(parse_count(&print_count(n)), Ok(n));

@@ -15,7 +15,7 @@ fn given(flags: &[(&str, &[&str])]) -> BTreeMap<String, Vec<String>> {
 }
 
 #[test]
-fn what_the_user_gave_is_said_again() {
+fn settings_given_by_the_user_are_repeated() {
     let mut record = fixture::closed();
     record.header.given = given(&[
         ("file", &["my flow.toml"]),
@@ -71,7 +71,7 @@ fn a_run_is_as_long_as_the_ops_need_that_an_objective_is_about() {
 }
 
 #[test]
-fn sessions_that_pause_go_on_pausing_and_rates_do_not() {
+fn sessions_keep_their_think_time_and_rates_have_none() {
     // Four sessions with a think time of a second, given with their pace.
     let mut record = fixture::closed();
     record.plan.definition.streams[0].think = Some(Nanos::SECOND);
@@ -125,13 +125,13 @@ fn rates_are_short_and_round() {
 }
 
 #[test]
-fn bounds_are_round_and_not_below_what_was_measured() {
+fn bounds_are_round_and_not_below_measured_values() {
     let rounded = [1, 1_000_000, 4_400_000, 5_000_001].map(round_above);
     assert_eq!(rounded, [1_000_000, 1_000_000, 5_000_000, 10_000_000]);
 }
 
 #[test]
-fn every_objective_is_asked_again_by_its_flag() {
+fn every_objective_is_repeated_by_its_flag() {
     let min = Rate::per_second(50_000);
     let flags: String = [
         Objective::Latency { quantile_ppm: 999_000, max: Nanos::from_millis(50), op: None },

@@ -106,7 +106,7 @@ fn a_question_names_the_pace_of_the_phase_that_is_answered_for() {
 
 /// A question must not contain the target's address, and an answer of a spoiled measurement must not be quoted.
 #[test]
-fn an_answer_that_does_not_stand_says_so() {
+fn an_invalid_answer_is_marked() {
     let mut record = fixture::closed();
     record.judgments.measurement.value = Measurement::Valid;
     let of = |record: &_| answer(RecordRef::Run(record));

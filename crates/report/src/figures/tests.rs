@@ -108,12 +108,12 @@ fn a_further_replica_is_taken_to_leave_six_tenths() {
 }
 
 #[test]
-fn what_is_not_plausible_in_the_query_series() {
+fn implausible_figures_of_the_query_series() {
     assert_snapshot!(warnings_text(&published("query-scaling.csv").warnings));
 }
 
 #[test]
-fn nothing_to_object_to_is_one_line() {
+fn no_warnings_are_one_line() {
     assert_snapshot!(
         warnings_text(&[]),
         @"plausible      nothing speaks against these figures"
@@ -127,7 +127,7 @@ fn texts_of_a_file_cannot_steer_the_terminal() {
 }
 
 #[test]
-fn json_holds_what_the_text_says() {
+fn json_has_the_content_of_the_text() {
     let json = figures_json(&published("benchmarking-guide.csv"));
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(value["schema"], FIGURES_SCHEMA);

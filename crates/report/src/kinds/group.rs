@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_was_stopped_names_the_command_that_goes_on() {
+    fn a_stopped_group_names_the_command_that_continues_it() {
         let mut stopped = grouped();
         let Question::Group(group) = &mut stopped.question else {
             panic!("it is a group");

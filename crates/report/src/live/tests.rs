@@ -50,7 +50,7 @@ fn mixed() -> Live {
 }
 
 #[test]
-fn a_run_shows_what_is_left_and_each_stream_with_its_last_minute() {
+fn a_run_shows_the_time_left_and_the_last_minute_of_each_stream() {
     insta::assert_snapshot!(drawn(&mixed(), 12, 100), @"
 measure      █████░░░░░░░░░░░░░░░░░░░   20.0%  48 s left · 12 s of 60 s · 8 sessions
 stream       offered         achieved       p50         p99    errors   rejected
@@ -62,7 +62,7 @@ dashboards    closed      0 queries/s   2.31 ms           –         0         
 }
 
 #[test]
-fn what_is_to_be_met_is_shown_with_how_far_it_is_from_a_miss() {
+fn objectives_are_shown_with_their_distance_from_a_miss() {
     let mut live = Live::default();
     live.begin(&[objective(4)], None);
     let at = |at, phase: &str, objectives: &[ObjectiveSoFar]| SecondProgress {
@@ -155,7 +155,7 @@ fn only_the_last_minute_is_drawn_and_only_as_much_as_fits() {
 }
 
 #[test]
-fn an_audit_shows_the_rows_it_looked_at_and_by_time_what_one_question_may_have_seen() {
+fn an_audit_shows_the_rows_read_and_estimates_those_of_the_running_query() {
     let progress = |rows, under_way| AuditProgress {
         doing: AuditStage::Table { table: "cpu".to_owned(), step: TableStep::Summing },
         rows,
@@ -176,7 +176,7 @@ fn an_audit_shows_the_rows_it_looked_at_and_by_time_what_one_question_may_have_s
 }
 
 #[test]
-fn a_search_shows_its_probes_and_budget_above_the_probe_that_goes_on() {
+fn a_search_shows_its_probes_and_budget_above_the_running_probe() {
     let mut live = Live::default();
     live.probe(Nanos::from_secs(7), COURSE_OF_FIVE);
     live.load(lasting(62));
@@ -203,7 +203,7 @@ insert     100,000   100,000 rows/s   2.31 ms   4.40 ms         0          0
 }
 
 #[test]
-fn nothing_goes_on_and_nothing_is_drawn() {
+fn nothing_is_drawn_if_nothing_runs() {
     let mut live = mixed();
     live.other_part();
     assert_eq!(live.lines(Nanos::ZERO, 80, 24), Vec::<String>::new());

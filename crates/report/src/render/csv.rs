@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn telemetry_is_a_row_for_each_value_that_was_said() {
+    fn telemetry_is_a_row_for_each_reported_value() {
         let mut record = fixture::closed();
         assert_eq!(telemetry_csv(&record).lines().count(), 1);
         fixture::add_telemetry(&mut record);

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_target_says_is_no_markup() {
+    fn text_from_a_target_is_no_markup() {
         let mut op = fixture::gate_op();
         op.errors = vec![("<failure>&\"\u{1b}", 3_000)];
         let record = fixture::judged(fixture::open_gate_of(&op));

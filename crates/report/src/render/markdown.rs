@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_target_says_is_no_markup() {
+    fn text_from_a_target_is_no_markup() {
         let mut op = fixture::gate_op();
         op.errors = vec![("rejected", 3)];
         let mut record = fixture::judged(fixture::open_gate_of(&op));

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_record_is_distinguished() {
+    fn files_that_are_no_record_are_distinguished() {
         let message = |text| parse(text).unwrap_err().to_string();
         assert!(message("{}").starts_with("not a record of Highwater"));
         assert!(message("{").contains("line 1"));

@@ -75,7 +75,7 @@ fn phases_without_end_do_not_undo_the_bound() {
 }
 
 #[test]
-fn a_trial_begins_anew_and_counters_go_on() {
+fn a_trial_begins_anew_and_counters_continue() {
     let mut watched = Watched::default();
     for _ in 0..3 {
         watched.event(&begun(Vec::new()));
@@ -86,7 +86,7 @@ fn a_trial_begins_anew_and_counters_go_on() {
 }
 
 #[test]
-fn seconds_of_the_filling_of_tables_are_not_among_those_of_what_follows() {
+fn seconds_of_filling_tables_are_separate_from_later_ones() {
     let mut watched = Watched::default();
     watched.event(&begun(Vec::new()));
     watched.event(&Event::Load(LoadBounds::default()));

@@ -566,7 +566,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_halved_stays_in_its_order() {
+    fn halved_ranges_keep_their_order() {
         let mut left: Vec<&[u64]> = Vec::new();
         push_halves(&mut left, &[1, 2, 3]);
         assert_eq!(left, [&[3][..], &[1, 2]]);

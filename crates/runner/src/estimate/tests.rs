@@ -53,7 +53,7 @@ fn open(rate: u64) -> PaceInput {
 }
 
 #[test]
-fn rows_follow_from_rates_limits_and_what_is_loaded() {
+fn rows_follow_from_rates_limits_and_loaded_rows() {
     let closed = PaceInput::Closed(Some(4));
     for (to_load, first_row, stream, paces, limit, expected) in [
         ("0", 0, "insert", &[open(1_000)][..], None, Some(11_000)),
@@ -141,7 +141,7 @@ fn bytes_are_those_of_the_values_until_enough_rows_were_measured() {
 }
 
 #[test]
-fn what_cannot_fit_beside_the_reserve_is_refused() {
+fn a_run_that_cannot_fit_beside_the_reserve_is_rejected() {
     // 1.1 million rows of 100 bytes are 110 MB; a twentieth of a gigabyte is kept free.
     let measured = Some((1_000_000, 100_000_000));
     for (free, fits) in [(GB, true), (160_000_000, true), (159_999_999, false), (0, false)] {

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_span_names_is_of_unknown_outcome() {
+    fn rows_in_no_span_have_an_unknown_outcome() {
         let mut spans = Spans::default();
         spans.add(span(10, 30, ACKNOWLEDGED));
         spans.add(span(50, 5, SpanOutcome::Excepted(RowOutcome::Refused)));

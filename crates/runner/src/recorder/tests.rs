@@ -125,7 +125,7 @@ fn row_latency_is_the_waiting_for_the_batch_and_the_latency_of_the_op() {
 }
 
 #[test]
-fn open_load_counts_what_was_due_and_what_failed_per_window() {
+fn open_load_counts_intended_and_failed_ops_per_window() {
     let refused = Outcome::unknown(OpError {
         class: ErrorClass::Connection,
         code: None,

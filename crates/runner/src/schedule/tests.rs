@@ -156,7 +156,7 @@ fn changes_at_the_same_time_begin_one_phase() {
 }
 
 #[test]
-fn what_changes_nothing_or_comes_too_late_or_too_often_leaves_all_as_it_was() {
+fn ineffective_late_or_too_frequent_changes_leave_the_schedule_unchanged() {
     let plan = plan();
     let schedule = Schedule::new(Nanos::ZERO, &plan);
     let change = |pace, at| schedule.change_pace(&plan, 0, sessions(pace), Nanos(at));

@@ -619,7 +619,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_reported_is_read_as_it_was_while_it_is_written_and_once_after_it_is_gone() {
+    fn reports_are_read_unchanged_during_writing_and_once_after_removal() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("reports");
         let mut tail = ReportTail::new(directory.path().join("reports"));
@@ -686,7 +686,7 @@ mod tests {
     }
 
     #[test]
-    fn what_went_into_the_file_comes_back_in_order_and_exactly() {
+    fn the_file_returns_its_content_exactly_and_in_order() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("scratch");
         let mut spool = filled(&path);
@@ -710,7 +710,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_does_not_come_back() {
+    fn forgotten_entries_do_not_return() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("scratch");
         let mut spool = filled(&path);

@@ -100,7 +100,7 @@ fn a_run_at_work_is_not_opened_again() {
 
 /// Two notes of 3 MB each: a tail takes some megabytes at a time.
 #[test]
-fn a_journal_that_is_longer_than_is_read_at_a_time_says_so_until_all_of_it_is_read() {
+fn a_journal_longer_than_one_read_reports_more_until_it_is_read_completely() {
     let root = tempfile::tempdir().unwrap();
     let note = InterventionRecord {
         by: None,
@@ -117,7 +117,7 @@ fn a_journal_that_is_longer_than_is_read_at_a_time_says_so_until_all_of_it_is_re
 }
 
 #[test]
-fn who_looks_for_a_moment_takes_no_lock_away_and_who_works_keeps_it() {
+fn a_short_check_takes_no_lock_and_a_running_process_keeps_it() {
     let root = tempfile::tempdir().unwrap();
     leave(root.path(), "one", 1);
     let plan = root.path().join("one").join(PLAN);
@@ -147,7 +147,7 @@ fn store() -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn a_run_is_its_users_unless_its_file_its_directory_or_its_store_can_be_written_by_others() {
+fn a_run_is_its_users_unless_others_can_write_its_file_directory_or_store() {
     for (part, mode) in [
         ("a/record.json", 0o646),
         ("a/record.json", 0o666),

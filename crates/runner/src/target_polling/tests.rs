@@ -55,7 +55,7 @@ fn a_counter_that_begins_anew_is_no_increase() {
 }
 
 #[test]
-fn a_second_sample_of_the_same_time_says_nothing_new() {
+fn a_second_sample_of_the_same_time_adds_nothing() {
     let mut table = Table::default();
     let ops = |value| MetricSample::count("ops", "1", value);
     sample(&mut table, 1, vec![ops(1.0)]);
@@ -82,7 +82,7 @@ fn a_node_that_comes_late_or_leaves_has_gaps_and_no_other_length() {
 }
 
 #[test]
-fn a_mean_of_two_neighbors_is_of_those_that_said_something() {
+fn a_mean_of_two_neighbors_uses_only_existing_values() {
     let mut table = Table::default();
     for second in 0..u64::try_from(POINTS_MAX).unwrap() {
         // Every other second of a pair has no reading; a counter includes it in the next one.
@@ -288,7 +288,7 @@ impl Observer for Watcher {
 }
 
 #[test]
-fn who_watches_sees_each_sample_as_the_record_has_it() {
+fn an_observer_sees_each_sample_as_in_the_record() {
     let watcher = Rc::new(Watcher::default());
     let source = opener(Manner::Answers, Rc::default());
     let observer = Rc::clone(&watcher) as Rc<dyn Observer>;
@@ -304,7 +304,7 @@ fn who_watches_sees_each_sample_as_the_record_has_it() {
 }
 
 #[test]
-fn a_source_without_an_answer_neither_delays_a_run_nor_hides_the_others() {
+fn a_source_without_a_response_neither_delays_a_run_nor_hides_the_others() {
     let (telemetry, ended, _) = polled_beside(&[Manner::Hangs, Manner::Answers], 20);
     let telemetry = telemetry.unwrap();
     assert!(ended <= Nanos::from_secs(21), "{ended:?}");
@@ -319,7 +319,7 @@ fn a_source_without_an_answer_neither_delays_a_run_nor_hides_the_others() {
 }
 
 #[test]
-fn what_was_asked_when_the_run_ended_is_still_answered() {
+fn requests_pending_at_the_end_of_the_run_are_still_answered() {
     let source = opener(Manner::Takes(Nanos::from_millis(20)), Rc::default());
     let mut said = asked_beside(vec![source], Rc::new(Silent), vec![2_005]);
     let (telemetry, ended) = said.remove(0);
@@ -356,7 +356,7 @@ fn a_source_that_answered_again_is_no_longer_left_alone_for_long() {
 }
 
 #[test]
-fn a_source_that_never_answers_is_asked_twice_a_minute_in_the_end() {
+fn an_unresponsive_source_is_finally_polled_twice_a_minute() {
     let (telemetry, _, polls) = polled_beside(&[Manner::FailsFrom(0, u32::MAX)], 331);
     let source = &telemetry.unwrap().sources[0];
     assert_eq!(source.readings, u64::from(polls[0]));
@@ -392,7 +392,7 @@ fn the_longest_answer_is_kept_and_each_pass_counts_anew() {
 }
 
 #[test]
-fn a_source_that_fails_is_left_alone_but_asked_once_more_at_the_end_of_each_pass() {
+fn a_failing_source_is_polled_again_only_at_the_end_of_each_pass() {
     // It fails at 0, 1, 3, 7, and 15 s, and at the end of each pass.
     let passes =
         asked_in_passes(opener(Manner::FailsFrom(0, u32::MAX), Rc::default()), &[20, 5, 10]);
@@ -401,7 +401,7 @@ fn a_source_that_fails_is_left_alone_but_asked_once_more_at_the_end_of_each_pass
 }
 
 #[test]
-fn a_response_that_takes_seconds_is_waited_for_while_the_others_are_asked() {
+fn a_slow_response_is_awaited_while_other_sources_are_polled() {
     let slow = Manner::Takes(Nanos::from_secs(4));
     let (telemetry, ended, _) = polled_beside(&[slow, Manner::Answers], 30);
     let telemetry = telemetry.unwrap();
@@ -452,7 +452,7 @@ fn asking_takes_a_tenth_of_the_time_at_most() {
 }
 
 #[test]
-fn who_has_nothing_to_report_is_asked_once_and_not_named() {
+fn a_source_with_nothing_to_report_is_polled_once_and_not_named() {
     let (telemetry, _, polls) = polled_beside(&[Manner::Mute], 5);
     assert_eq!((telemetry, polls), (None, vec![0]));
 }

@@ -54,7 +54,7 @@ fn expect_clean_runs(shards: &Shards, runs: usize) -> u64 {
 }
 
 #[test]
-fn rows_that_servers_pass_on_after_their_answer_are_all_found_and_the_record_says_so() {
+fn rows_forwarded_after_the_response_are_all_found_and_the_record_states_it() {
     if skipped() {
         return;
     }

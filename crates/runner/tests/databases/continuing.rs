@@ -103,7 +103,7 @@ fn a_lease_that_the_target_was_too_busy_to_end_does_not_stop_the_next_run_of_thi
 }
 
 #[test]
-fn a_second_run_goes_on_where_the_first_one_ended_and_audits_both() {
+fn a_second_run_continues_after_the_first_one_and_audits_both() {
     let root = tempfile::tempdir().unwrap();
     let job = job(root.path());
     let first = run(&job);
@@ -147,7 +147,7 @@ fn a_table_is_continued_with_another_batch_and_other_shards_but_not_with_other_r
 }
 
 #[test]
-fn rows_of_earlier_runs_that_are_gone_are_lost() {
+fn missing_rows_of_earlier_runs_are_lost() {
     let root = tempfile::tempdir().unwrap();
     let job = job(root.path());
     let first = run(&job);
@@ -188,7 +188,7 @@ fn a_loss_is_found_by_every_later_run() {
 }
 
 #[test]
-fn rows_of_which_nobody_noted_how_many_there_were_are_said_to_be_taken_as_found() {
+fn rows_of_unknown_number_are_reported_as_accepted_as_found() {
     let root = tempfile::tempdir().unwrap();
     let job = job(root.path());
     let said = |record: &RunRecord| {
@@ -235,7 +235,7 @@ fn rows_that_no_audit_counted_are_counted_before_the_next_run() {
 }
 
 #[test]
-fn what_was_loaded_is_not_loaded_again() {
+fn loaded_rows_are_not_loaded_again() {
     let root = tempfile::tempdir().unwrap();
     let mut job = job(root.path());
     job.settings.push(("rows", "1050".to_owned()));

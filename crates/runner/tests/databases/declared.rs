@@ -191,7 +191,7 @@ fn types_without_a_checksum_are_compared_by_their_text() {
 }
 
 #[test]
-fn settings_of_the_server_do_not_change_what_is_compared() {
+fn settings_of_the_server_do_not_affect_the_comparison() {
     on(Database::postgres(), |database, root| {
         let text = include_str!("audit/meters.toml");
         let job = Job { drop_tables: false, ..job(text, AuditLevel::Full) };
@@ -442,7 +442,7 @@ fn the_first_of_several_shares_tries_the_audit_before_they_start() {
 }
 
 #[test]
-fn what_a_killed_run_had_tried_is_gone_with_the_next_one() {
+fn the_canary_of_a_killed_run_is_removed_by_the_next_one() {
     on_both(|database, root| {
         let text = include_str!("audit/meters.toml");
         let job = Job { drop_tables: false, ..job(text, AuditLevel::Sums) };
@@ -461,7 +461,7 @@ fn what_a_killed_run_had_tried_is_gone_with_the_next_one() {
 }
 
 #[test]
-fn tables_are_made_anew_although_others_refer_to_them_or_more_was_created_with_them() {
+fn tables_are_recreated_despite_references_and_additional_objects() {
     let text = |dialect: &str, create: &str| {
         format!(
             "format = 1\nname = \"two\"\nversion = 1\nsummary = \"two tables\"\n\
@@ -545,7 +545,7 @@ fn a_schema_that_is_not_seen_any_more_is_no_loss() {
 }
 
 #[test]
-fn a_type_that_gives_back_another_text_of_what_was_sent_is_left_out_and_accuses_nobody() {
+fn a_type_that_returns_different_text_is_omitted_without_a_finding() {
     on(Database::postgres(), |database, _| {
         let columns = [
             ("gap", &*words("\"90 minutes\", \"1 day\""), "interval"),

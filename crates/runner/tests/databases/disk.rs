@@ -42,7 +42,7 @@ impl Drop for SmallDisk {
 }
 
 #[test]
-fn a_run_stops_before_the_disk_is_full_and_keeps_and_audits_what_it_did() {
+fn a_run_stops_before_the_disk_is_full_and_keeps_and_audits_its_rows() {
     let root = tempfile::tempdir().unwrap();
     let Some(disk) = SmallDisk::mount(root.path(), "160m") else {
         return;
@@ -64,7 +64,7 @@ fn a_run_stops_before_the_disk_is_full_and_keeps_and_audits_what_it_did() {
 }
 
 #[test]
-fn a_run_that_cannot_fit_is_refused_unless_nobody_guards_the_disk() {
+fn a_run_that_cannot_fit_is_rejected_unless_the_disk_is_unguarded() {
     let root = tempfile::tempdir().unwrap();
     let Some(disk) = SmallDisk::mount(root.path(), "16m") else {
         return;

@@ -18,7 +18,7 @@ fn closed_load_on_the_simulated_target_is_sound_and_clean() {
 }
 
 #[test]
-fn open_load_offers_exactly_what_was_asked() {
+fn open_load_offers_exactly_the_planned_ops() {
     let end = Job::new("sim:", &[("insert", open(1_000)), ("dashboards", open(50))]).run();
     println!("{}", report::text(&end.record));
     let insert = measured(&end.record, "insert");

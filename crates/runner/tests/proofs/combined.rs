@@ -288,7 +288,7 @@ fn carry_out_all(plans: u64) {
 }
 
 #[test]
-fn combined_faults_are_counted_to_the_row_and_accuse_nobody() {
+fn combined_faults_are_counted_to_the_row_without_false_findings() {
     carry_out_all(PLANS);
 }
 

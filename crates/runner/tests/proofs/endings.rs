@@ -44,7 +44,7 @@ fn check_stopped_near(end: &RunEnd, second: u64) {
 }
 
 #[test]
-fn what_is_still_out_at_the_end_has_its_whole_time_limit() {
+fn outstanding_ops_at_the_end_have_their_whole_time_limit() {
     // Ops intended in the load's last second get their responses forty seconds after its end.
     let target = one_node("cores=inf&service=constant&request=40s");
     let mut job = Job::new(&target, &[("insert", open(20))]);
@@ -114,7 +114,7 @@ fn dying(step: Nanos) -> Job {
 }
 
 #[test]
-fn a_target_that_dies_is_lost_and_what_was_measured_is_kept() {
+fn a_target_that_dies_is_lost_and_the_measurements_are_kept() {
     let end = dying(Nanos::from_secs(30)).run();
     check_lost(&end);
     let phase = &end.record.phases[0];
@@ -229,7 +229,7 @@ fn a_load_that_is_interrupted_twice_ends_at_once() {
 
 /// The measurement was complete: it stays valid, and the audit completes normally.
 #[test]
-fn an_audit_that_is_interrupted_once_goes_on() {
+fn an_audit_interrupted_once_continues() {
     let end = slow().run_interrupted(At::Audit, 1);
     let record = &end.record;
     assert_eq!((end.ended, exit_code(&end)), (Ended::Interrupted, 130));
@@ -259,7 +259,7 @@ fn audited(faults: Faults) -> (RunEnd, u64) {
 /// Its query may still be running on the connection, so that nothing else can be sent there; and checking whether the
 /// target was idle did not fail.
 #[test]
-fn after_an_audit_that_failed_nothing_more_is_asked_or_claimed() {
+fn after_a_failed_audit_nothing_more_is_queried_or_claimed() {
     let (end, sizes_requested) = audited(Faults::default());
     assert_eq!((end.record.target.bytes_after, sizes_requested), (Some(2), 2));
 
@@ -283,7 +283,7 @@ fn after_an_audit_that_failed_nothing_more_is_asked_or_claimed() {
 /// Temporary refusals of each of the audit's requests: a few are retried, and rows read before one are not counted
 /// twice.
 #[test]
-fn an_audit_that_is_refused_for_now_asks_again_for_narrower_ranges() {
+fn a_temporarily_rejected_audit_retries_with_narrower_ranges() {
     for (sums, reads) in [(1, 0), (5, 0), (0, 1), (0, 3), (2, 2)] {
         let faults = Arc::new(Faults {
             sums_refused: sums.into(),
@@ -354,7 +354,7 @@ fn a_statement_without_room_that_cannot_be_made_smaller_ends_the_audit_at_once()
 }
 
 #[test]
-fn an_audit_whose_target_stays_away_waits_to_its_limit_and_says_for_what() {
+fn an_audit_of_an_absent_target_waits_to_its_limit_and_states_the_cause() {
     let end = dying(Nanos::from_secs(10)).run();
     let audit = &end.record.audit;
     assert_eq!(audit.status, AuditStatus::Timeout);

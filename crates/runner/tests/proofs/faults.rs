@@ -93,7 +93,7 @@ type Fails = fn(u64) -> Outcome;
 
 /// One op in four fails with a temporary error.
 #[test]
-fn only_what_was_not_applied_for_certain_is_asked_again_and_not_where_the_session_is_gone() {
+fn only_certainly_unapplied_ops_are_retried_and_none_on_a_lost_session() {
     let gone = |rows| Outcome { session_usable: false, ..refused(rows) };
     let cases: [(Fails, bool); 3] = [(refused, true), (unknown, false), (gone, false)];
     for (fails_with, is_asked_again) in cases {
@@ -116,7 +116,7 @@ fn only_what_was_not_applied_for_certain_is_asked_again_and_not_where_the_sessio
 }
 
 #[test]
-fn a_run_of_which_many_acknowledgements_are_lost_says_so_in_its_measurement() {
+fn many_lost_acknowledgements_are_reported_in_the_measurement() {
     let judged = |of: u64| {
         let faults = Arc::new(Faults {
             exhausted: 1,
@@ -191,7 +191,7 @@ fn an_op_whose_session_cannot_come_back_is_sent_by_another() {
 }
 
 #[test]
-fn a_session_that_cannot_come_back_while_others_work_is_missing_and_ends_no_run() {
+fn a_session_that_cannot_reconnect_while_others_run_is_missing_and_ends_no_run() {
     let faults = Arc::new(Faults {
         closes_after: Some(Nanos::from_millis(1_500)),
         closes_for_good: Some(0),

@@ -69,7 +69,7 @@ fn a_backlog_delays_the_recovery_and_not_the_return_of_the_rate() {
 }
 
 #[test]
-fn who_does_not_come_back_has_not_recovered() {
+fn a_target_that_stays_down_has_not_recovered() {
     let record = run("cores=inf&service=constant&request=1ms&stall=15s+9s", 4, 50);
     let recovery = record.availability.recovery.unwrap();
     assert_eq!((recovery.rate_again_ns, recovery.recovered_ns), (None, None));

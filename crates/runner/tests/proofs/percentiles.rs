@@ -84,7 +84,7 @@ fn without_such_ops_no_percentile_is_a_lower_bound() {
 /// One core takes 20 ms per op, two sessions: of 1,000 ops, the 499 that it completes in time and the two in flight are
 /// sent; the others are dropped at the end. So the median is a value, and all higher percentiles are lower bounds.
 #[test]
-fn an_overloaded_run_drops_what_its_target_cannot_take() {
+fn an_overloaded_run_drops_ops_that_its_target_cannot_take() {
     let mut job = thousand_ops("cores=1&request=20ms");
     job.sessions = 2;
     let result = check(&job.run().record, "twice the capacity");

@@ -230,7 +230,7 @@ fn the_general_form_of_the_variance_is_the_known_one_for_exponential_service() {
 }
 
 #[test]
-fn a_target_that_is_a_queue_answers_as_theory_says() {
+fn a_queue_responds_according_to_theory() {
     check_all(Where::Target, 1);
 }
 
@@ -241,7 +241,7 @@ fn sessions_at_the_door_are_the_servers_of_one_queue_first_come_first_served() {
 
 #[test]
 #[ignore = "minutes; tolerances a fourth of those above"]
-fn long_a_target_that_is_a_queue_answers_as_theory_says() {
+fn long_a_queue_responds_according_to_theory() {
     check_all(Where::Target, 16);
 }
 

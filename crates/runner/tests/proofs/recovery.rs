@@ -65,7 +65,7 @@ fn a_killed_run_is_read_from_its_journal() {
 }
 
 #[test]
-fn a_journal_cut_in_the_middle_of_a_line_gives_what_stands_before() {
+fn a_journal_cut_in_mid_line_returns_the_lines_before() {
     let root = tempfile::tempdir().unwrap();
     let whole = killed(root.path());
     let journal = root.path().join("test").join("intervals.jsonl");

@@ -70,7 +70,7 @@ fn job(parameters: &str) -> Job {
 
 /// A tenth of the ops end in the second after their own.
 #[test]
-fn what_ends_in_the_next_second_is_reported_with_that() {
+fn ops_that_end_in_the_next_second_are_reported_with_it() {
     let seconds = reported(&job("cores=inf&request=100ms"));
     assert_eq!(sum(&seconds, |of| of.offered), 1_000);
     assert_eq!(sum(&seconds, slow), 0);

@@ -56,7 +56,7 @@ fn job() -> Job {
 }
 
 #[test]
-fn who_reads_the_files_of_a_run_sees_all_that_its_observer_is_told() {
+fn the_files_of_a_run_contain_all_reports_to_its_observer() {
     let reader = Rc::new(Reader::default());
     job().run_watched(Rc::clone(&reader) as Rc<dyn Observer>);
     // The file has been removed by now, but its last lines are still read.

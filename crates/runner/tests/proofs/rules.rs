@@ -149,7 +149,7 @@ fn retries_are_counted_beside_the_ops() {
 
 /// One core, always busy, and no queue: additional ops are rejected at once.
 #[test]
-fn who_asks_again_waits_twice_as_long_each_time_and_a_second_at_most() {
+fn retries_double_their_wait_up_to_a_second() {
     let target = one_node("cores=1&service=constant&request=20s").replace("queue=inf", "queue=0");
     let mut job = Job::new(&target, &[("insert", closed(2))]);
     job.retries = 9;

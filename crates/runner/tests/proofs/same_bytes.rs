@@ -59,7 +59,7 @@ fn a_stored_record_gives_the_same_bytes_in_every_format() {
 }
 
 #[test]
-fn the_page_of_a_record_is_what_the_caller_makes_of_it_and_without_a_caller_there_is_none() {
+fn the_page_of_a_record_is_rendered_by_the_caller_and_absent_without_one() {
     let root = tempfile::tempdir().unwrap();
     let record = busy().run_in(root.path()).record;
     let page = root.path().join("test").join("report.html");

@@ -61,7 +61,7 @@ fn whole_seconds_add_up_with_the_pace_of_their_phase() {
 
 /// Every other op stores half of its ten rows. A record of a killed run is made from the same lines.
 #[test]
-fn what_was_acknowledged_in_part_has_not_failed() {
+fn partly_acknowledged_ops_have_not_failed() {
     let root = tempfile::tempdir().unwrap();
     let job =
         Job::new(&one_node("cores=inf&service=constant&request=5ms"), &[("insert", open(1_000))]);
@@ -96,7 +96,7 @@ fn seconds_that_are_not_over_wait() {
 
 /// One core that is always busy, and reports it.
 #[test]
-fn the_limit_forms_from_what_is_known_so_far() {
+fn the_limit_is_computed_from_the_record_so_far() {
     let root = tempfile::tempdir().unwrap();
     let job =
         Job::new(&one_node("cores=1&service=constant&request=10ms"), &[("insert", closed(4))]);

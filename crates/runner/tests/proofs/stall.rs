@@ -71,7 +71,7 @@ fn check_p99(result: &ResultRecord, case: &str) {
 }
 
 #[test]
-fn a_stall_shows_in_p99_as_the_closed_form_says_with_constant_arrivals() {
+fn a_stall_affects_p99_as_in_the_closed_form_with_constant_arrivals() {
     let result = stalled(Arrivals::Constant, 1);
     assert_eq!((result.offered, result.acknowledged), (8_000, 8_000));
     check_p99(&result, "constant");
@@ -82,7 +82,7 @@ fn a_stall_shows_in_p99_as_the_closed_form_says_with_constant_arrivals() {
 /// With Poisson arrivals, 80 ± 9 of 8,000 ops rank above the p99. They arrive in 0.2 s, so that it varies by 0.02 s: 5%
 /// of it are four standard deviations.
 #[test]
-fn a_stall_shows_in_p99_as_the_closed_form_says_with_poisson_arrivals() {
+fn a_stall_affects_p99_as_in_the_closed_form_with_poisson_arrivals() {
     for seed in 1..=5 {
         let result = stalled(Arrivals::Poisson, seed);
         check_p99(&result, &format!("Poisson, seed {seed}"));

@@ -90,7 +90,7 @@ fn a_run_does_not_end_before_its_minimum() {
 }
 
 #[test]
-fn a_run_whose_interval_stays_wide_ends_at_its_maximum_and_says_nothing_of_it() {
+fn a_run_whose_interval_stays_wide_ends_at_its_maximum_without_a_note() {
     let mut job = noisy();
     job.stop.until = Some(until(1_000));
     let record = job.run().record;
@@ -102,7 +102,7 @@ fn a_run_whose_interval_stays_wide_ends_at_its_maximum_and_says_nothing_of_it() 
 /// A constant pace is known exactly once there are the 30 windows of 100 ms that any interval needs. Windows of the
 /// previous phase do not count, even if it stood still for a time.
 #[test]
-fn each_step_needs_windows_of_its_own() {
+fn each_step_needs_separate_windows() {
     let target = one_node("cores=inf&service=constant&request=10ms&stall=500ms+1s");
     let mut job = Job::new(&target, &[("insert", closed(1))]);
     job.streams[0].1 = vec![closed(1), closed(2)];
@@ -125,7 +125,7 @@ fn each_step_needs_windows_of_its_own() {
 
 /// Ten ops every 100 ms, which are soon known to 1%. In every other half second each of them stores half of its rows.
 #[test]
-fn where_ops_are_acknowledged_in_part_their_rows_must_be_known_well_enough() {
+fn the_row_rate_of_partly_acknowledged_ops_must_be_precise_enough() {
     let lengths = [0, 50].map(|exhausted| {
         let fails_with = Some(in_half as fn(u64) -> _);
         let faults = Faults { exhausted, round: 100, fails_with, ..Faults::default() };
@@ -167,7 +167,7 @@ fn errors_by(record: &RunRecord, second: u64) -> u64 {
 }
 
 #[test]
-fn a_run_ends_on_errors_with_what_was_measured_kept_and_judged() {
+fn a_run_that_ends_on_errors_keeps_and_judges_its_measurements() {
     // Of a hundred ops a second, four fail: too few for doubt about the target.
     let target = one_node("cores=inf&service=constant&request=1ms&fail=0.04");
     let mut job = Job::new(&target, &[("insert", open(1_000))]);
@@ -196,7 +196,7 @@ fn a_run_ends_on_errors_with_what_was_measured_kept_and_judged() {
 }
 
 #[test]
-fn a_run_that_ended_by_its_rows_says_so() {
+fn a_run_ended_by_its_rows_records_it() {
     let target = one_node("cores=4&service=constant&request=2ms");
     let mut job = Job::new(&target, &[("insert", closed(4))]);
     job.stop.rows = Some(12_340);

@@ -36,7 +36,7 @@ fn cpu_is_the_utilization_and_the_queue_is_that_of_the_theory() {
 }
 
 #[test]
-fn what_the_target_says_it_rejected_is_what_we_were_refused() {
+fn rejections_reported_by_the_target_equal_those_received() {
     let target = "sim:?nodes=1&shards=1&replicas=0&cores=1&request=1ms&row=0&queue=3&rtt=0";
     let mut job = Job::new(target, &[("insert", open(900))]);
     job.settings.push(("batch", "1".to_owned()));
@@ -54,7 +54,7 @@ fn what_the_target_says_it_rejected_is_what_we_were_refused() {
 }
 
 #[test]
-fn a_disk_whose_credit_ends_says_so() {
+fn an_exhausted_disk_credit_is_reported() {
     let target = "sim:?nodes=1&shards=1&replicas=0&cores=4&request=0&row=100us&rtt=0&\
                   service=constant&disk=10000&burst=300000";
     let mut job = Job::new(target, &[("insert", closed(4))]);

@@ -97,7 +97,7 @@ fn steps_of_more_sessions_have_their_throughput() {
 }
 
 #[test]
-fn shares_together_send_what_one_load_generator_sends() {
+fn shares_together_send_the_ops_of_one_load_generator() {
     let root = tempfile::tempdir().unwrap();
     let target = thinking("inf").open_target(root.path());
     let parts = [1, 2].map(|index| {

@@ -97,7 +97,7 @@ fn a_cold_start_is_waited_out() {
 
 /// Over the second half of its 20 s it speeds up by a sixth, and is far from done.
 #[test]
-fn a_target_that_does_not_become_steady_ends_the_warm_up_at_its_limit_and_the_record_says_so() {
+fn a_target_that_does_not_become_steady_ends_the_warm_up_at_its_limit_with_a_note() {
     let record = ran(&job("warm=60s:4", 20));
     let phase = warm_up(&record);
     assert_eq!(phase.duration_ns, 20 * Nanos::SECOND.0);
@@ -135,14 +135,14 @@ fn every_stream_must_be_steady() {
 }
 
 #[test]
-fn what_acknowledges_nothing_is_not_steady() {
+fn a_target_that_acknowledges_nothing_is_not_steady() {
     let job = job("stall=0s+1h", 20);
     let record = ran(&job);
     assert_eq!(warm_up(&record).steady, Some(false));
 }
 
 #[test]
-fn of_a_warm_up_that_the_user_ends_nothing_is_said() {
+fn a_warm_up_ended_by_the_user_has_no_note() {
     let record = job("warm=60s:4", 120).run_interrupted(At::Second(5), 1).record;
     assert_eq!(warm_up(&record).steady, None);
     assert!(!is_noted(&record), "{:?}", record.notes);

@@ -45,7 +45,7 @@ fn each_size_is_predicted_from_those_before_it() {
 }
 
 #[test]
-fn one_size_whose_nodes_hold_all_rows_grows_as_such_clusters_do() {
+fn one_size_with_all_rows_on_each_node_grows_like_such_clusters() {
     let mut scale = grown(&[(1, 1_000.0)]);
     let divided = predicted(&scale, 2).unwrap();
     scale.rows_everywhere = true;

@@ -152,7 +152,7 @@ fn traffic_fits_the_rows() {
 }
 
 #[test]
-fn network_and_disks_carry_what_is_written() {
+fn network_and_disks_carry_the_written_bytes() {
     let of = |nic: &str, disk: &str, expected: &str| {
         let columns = "nodes,replicas,bytes_per_row,rows_per_s,nic,disk_limit";
         check(&format!("{columns} | 4,1,1000,1000000,{nic},{disk} => {expected}"));
@@ -288,7 +288,7 @@ fn a_model_needs_more_sizes_than_parameters() {
 }
 
 #[test]
-fn every_rule_has_a_code_of_its_own_and_objects_to_something_here() {
+fn every_rule_has_a_unique_code_and_is_triggered_here() {
     let mut codes: Vec<&str> = Rule::ALL.iter().map(|(_, code, _)| *code).collect();
     codes.sort_unstable();
     codes.dedup();
@@ -339,7 +339,7 @@ proptest::proptest! {
 
 /// Steps of one run, and runs at two rates, are not repeats.
 #[test]
-fn what_was_offered_at_another_rate_is_no_repeat() {
+fn a_point_at_another_offered_rate_is_no_repetition() {
     let mut set = read("series,nodes,rows_per_s\nx,3,1\n").unwrap();
     set.points = of_record(&fixture::open_steps());
     let disagree = |set: &SeriesSet| {

@@ -505,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_are_held_leave_the_system() {
+    fn fixed_parameters_leave_the_system() {
         // 4x = 8 and 3z = 11: without y, the two do not meet.
         close(&known().step(&[0, 2], 0.0).unwrap(), &[2.0, 11.0 / 3.0]);
         close(&known().variances(&[0, 2]).unwrap(), &[0.25, 1.0 / 3.0]);

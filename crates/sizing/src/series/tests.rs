@@ -46,7 +46,7 @@ fn two_columns_are_enough() {
 }
 
 #[test]
-fn names_that_nobody_knows_are_settings_and_the_second_of_two_is_the_throughput() {
+fn unknown_names_are_settings_and_the_second_of_two_is_the_throughput() {
     let set = read("load,X\n1,64.9\n18,995.9\n").unwrap();
     assert_eq!(point(&set).settings["load"], Setting::Number(1.0));
     assert!(same(point(&set).throughput, 64.9));
@@ -94,7 +94,7 @@ fn units_stand_in_the_name_or_in_the_cell() {
 }
 
 #[test]
-fn of_several_rates_one_is_the_whole_and_the_others_are_parts_or_rates_of_their_own() {
+fn one_of_several_rates_is_the_total_and_the_others_are_parts_or_separate_rates() {
     let set = read("users,Total q/s,Q1,Q2,Q3\n30,9.0698,3.2395,3.0398,3.1790\n").unwrap();
     assert_eq!(point(&set).unit, "queries/s");
     assert!(same(point(&set).throughput, 9.0698));
@@ -170,7 +170,7 @@ fn texts(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn shards_and_replicas_are_those_of_the_target_and_not_what_the_workload_declares() {
+fn shards_and_replicas_are_those_of_the_target_and_not_of_the_workload() {
     let check = |target: &[(&str, &str)], given: &[&str], expected: [Option<f64>; 3]| {
         let mut record = fixture::closed();
         record.target.embedded = false;
@@ -239,7 +239,7 @@ fn a_record_is_a_point_for_each_stream_and_phase() {
 
 proptest::proptest! {
     #[test]
-    fn what_is_written_is_read(rows in proptest::collection::vec((1_u32..1_000, 1_u32..2_000_000_000), 1..40)) {
+    fn written_series_are_read_back(rows in proptest::collection::vec((1_u32..1_000, 1_u32..2_000_000_000), 1..40)) {
         let mut text = "series,nodes,rows_per_s\n".to_owned();
         for (nodes, rate) in &rows {
             text += &format!("\"a, b\",{nodes},{rate}\n");

@@ -73,7 +73,7 @@ fn the_guides_drop_at_32_million_rows_is_a_change_of_regime() {
 }
 
 #[test]
-fn the_million_rows_table_has_its_efficiency_and_says_what_else_changed() {
+fn the_million_rows_table_has_its_efficiency_and_lists_other_changes() {
     let tables = tables(&published("one-million-rows.csv"), None).unwrap();
     let [table] = &tables[..] else {
         panic!("{tables:?}");

@@ -99,7 +99,7 @@ fn golden_fingerprints_of_kv_with_every_kind_of_op() {
 }
 
 #[test]
-fn tsbs_asks_about_the_rows_of_cpu() {
+fn tsbs_queries_the_rows_of_cpu() {
     let settings = [("hosts", "50"), ("interval", "30s")];
     let (cpu, tsbs) = (workload("cpu", &settings, 5), workload("tsbs", &settings, 5));
     assert_eq!(cpu.row_batch(0, 60, 200), tsbs.row_batch(0, 60, 200));

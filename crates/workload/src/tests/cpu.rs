@@ -57,7 +57,7 @@ fn golden_fingerprints_of_definition_rows_and_ops() {
 }
 
 #[test]
-fn what_changes_rows_changes_their_identity_and_nothing_else_does() {
+fn only_settings_that_change_rows_change_their_identity() {
     let base = cpu(&[], 1);
     for setting in
         [("batch", "999"), ("window", "6m"), ("shards", "5"), ("replicas", "1"), ("rows", "1M")]
@@ -92,7 +92,7 @@ fn the_sql_of_other_databases_is_no_part_of_the_identity_and_the_target_s_own_is
 }
 
 #[test]
-fn what_changes_rows_or_ops_changes_the_fingerprint_and_nothing_else_does() {
+fn only_settings_that_change_rows_or_ops_change_the_fingerprint() {
     let base = cpu(&[], 1);
     for setting in [
         ("hosts", "4001"),
@@ -196,7 +196,7 @@ fn the_insert_stream_covers_the_rows_without_a_gap() {
 }
 
 #[test]
-fn dashboards_are_asked_by_their_weights() {
+fn dashboards_are_queried_by_their_weights() {
     let workload = cpu(&[], 1);
     let stream = workload.stream("dashboards").unwrap();
     assert_eq!((stream.unit, stream.arrivals), (Unit::Queries, Arrivals::Poisson));
@@ -234,7 +234,7 @@ fn parameters(op: &Op) -> &[Value] {
 }
 
 #[test]
-fn queries_ask_for_hosts_in_the_middle_half() {
+fn queries_select_hosts_in_the_middle_half() {
     for (hosts, least, most) in [("4000", 1_000, 3_000), ("8", 2, 6), ("1", 0, 0)] {
         let workload = cpu(&[("hosts", hosts)], 1);
         let stream = workload.stream("latest-metrics").unwrap();

@@ -93,7 +93,7 @@ fn syntax_errors_are_collected_with_their_places() {
 }
 
 #[test]
-fn an_empty_file_is_refused_with_what_it_lacks() {
+fn an_empty_file_is_rejected_with_the_missing_parts() {
     insta::assert_snapshot!(shown(""), @r#"
     1:1 «» the workload file has no `format`
         add format = 1

@@ -75,7 +75,7 @@ fn a_hundred_ops_hold_each_op_as_often_as_its_percentage_in_an_order_of_their_ow
 }
 
 #[test]
-fn rows_are_written_one_after_the_other_whatever_stands_between() {
+fn rows_are_written_in_sequence_with_other_ops_between_them() {
     let workload = kv(&[
         ("read_percent", "60"),
         ("batch", "4"),
@@ -111,7 +111,7 @@ fn rows_are_written_one_after_the_other_whatever_stands_between() {
 }
 
 #[test]
-fn reads_and_deletes_ask_for_keys_that_were_written_before() {
+fn reads_and_deletes_use_previously_written_keys() {
     let workload = kv(&[("read_percent", "60"), ("del_percent", "10")]);
     let stream = stream(&workload);
     let mut requested = 0;
@@ -179,7 +179,7 @@ fn the_keys_of_one_statement_are_different() {
 }
 
 #[test]
-fn values_are_as_long_as_asked_and_begin_with_the_number_of_their_row() {
+fn values_have_the_requested_length_and_begin_with_their_row_number() {
     let workload = kv(&[("min_block_bytes", "8"), ("max_block_bytes", "12")]);
     let rows = workload.row_batch(0, 5_000, 1_000);
     let ColumnData::Text(texts) = &rows.columns[1] else {
@@ -220,7 +220,7 @@ fn bound(settings: &[(&str, &str)], dialect: &str) -> BoundWorkload {
 }
 
 #[test]
-fn statements_of_a_batch_ask_for_all_of_its_keys_and_a_span_for_its_limit() {
+fn statements_of_a_batch_select_all_of_its_keys_and_a_span_its_limit() {
     let bound = bound(&[("batch", "3"), ("span_limit", "70")], "postgresql");
     let sql = |name: &str| match &bound.ops.iter().find(|op| op.name == name).unwrap().kind {
         BoundOpKind::Query { sql, .. } => sql.clone(),
@@ -232,7 +232,7 @@ fn statements_of_a_batch_ask_for_all_of_its_keys_and_a_span_for_its_limit() {
 }
 
 #[test]
-fn an_index_on_the_values_is_there_where_it_is_asked_for() {
+fn an_index_on_the_values_exists_if_requested() {
     let index = "CREATE INDEX kv_v ON kv (v)";
     for dialect in ["sqlite", "postgresql", "cockroachdb"] {
         let create = |value| bound(&[("secondary_index", value)], dialect).tables[0].create.clone();
@@ -242,7 +242,7 @@ fn an_index_on_the_values_is_there_where_it_is_asked_for() {
 }
 
 #[test]
-fn cratedb_has_as_many_shards_and_replicas_as_asked_for() {
+fn cratedb_has_the_requested_shards_and_replicas() {
     for index in ["on", "off"] {
         for shards in ["0", "12"] {
             let settings =
@@ -259,7 +259,7 @@ fn cratedb_has_as_many_shards_and_replicas_as_asked_for() {
 }
 
 #[test]
-fn values_repeat_themselves_and_zipfian_keys_begin_as_asked_for() {
+fn values_repeat_and_zipfian_keys_begin_as_requested() {
     let bytes = [("min_block_bytes", "88"), ("max_block_bytes", "88")];
     let repeated = [&bytes[..], &[("target_compression_ratio", "4.0")]].concat();
     let rows = kv(&repeated).row_batch(0, 5_000, 100);

@@ -217,7 +217,7 @@ fn parameters_are_lists_windows_sums_and_references() {
 }
 
 #[test]
-fn data_time_follows_the_clock_only_where_that_is_asked_for() {
+fn data_time_follows_the_clock_only_if_requested() {
     let spec = parsed(MADE);
     let now = 1_800_000_000_000;
     let settled = |settings: &[(&str, &str)]| spec.settled(&owned(settings), now, None);

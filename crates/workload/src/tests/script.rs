@@ -70,7 +70,7 @@ fn ops_have_the_names_of_their_files_in_letters_that_a_name_may_have() {
 }
 
 #[test]
-fn what_no_file_sets_is_given_from_outside() {
+fn variables_that_no_file_sets_are_given_from_outside() {
     let text = "SELECT * FROM t WHERE id > :least AND name = :name AND x::int = 1";
     let workload = workload(&[script("q", text, 1)], &[("least", "5"), ("name", "who-else")]);
     let expected = [Value::Integer(5), Value::Text("who-else".into())];
@@ -78,7 +78,7 @@ fn what_no_file_sets_is_given_from_outside() {
 }
 
 #[test]
-fn random_shapes_have_the_ends_and_the_middle_that_pgbench_says() {
+fn random_shapes_have_the_ends_and_the_middle_that_pgbench_documents() {
     let text = "\\set z random_zipfian(1, 100, 1.5)\n\\set g random_gaussian(1, 100, 2.5)\n\
                 \\set e random_exponential(1, 100, 4.0)\n\\set c 2 * 3 - 1\nSELECT :z, :g, :e, :c";
     let workload = workload(&[script("q", text, 1)], &[]);
@@ -131,7 +131,7 @@ fn both_ends_of_a_range_are_drawn_and_nothing_beyond() {
 /// Per pgbench's documentation: the range is 2 · parameter deviations wide.
 #[test]
 #[expect(clippy::cast_precision_loss, reason = "numbers up to 100")]
-fn the_parameter_of_a_bell_says_how_narrow_it_is() {
+fn the_parameter_of_a_gaussian_determines_its_width() {
     for (parameter, deviation) in [("4.0", 12.5), ("5.0", 10.0), ("10.0", 5.0)] {
         let values = sampled(&format!("random_gaussian(1, 100, {parameter})"), 20_000);
         let mean = values.iter().sum::<i64>() as f64 / 20_000.0;
@@ -144,14 +144,14 @@ fn the_parameter_of_a_bell_says_how_narrow_it_is() {
 }
 
 #[test]
-fn what_is_set_and_not_asked_for_is_no_parameter() {
+fn a_variable_that_is_set_but_unused_is_no_parameter() {
     let text = "\\set a 1\n\\set b random(1, 9)\nSELECT :a";
     let workload = workload(&[script("q", text, 1)], &[]);
     assert_eq!(values(&workload, 0), [Value::Integer(1)]);
 }
 
 #[test]
-fn what_cannot_be_set_is_reported_with_the_reason() {
+fn variables_that_cannot_be_set_are_reported_with_the_reason() {
     let no_expression = "is not an expression that scripts may have";
     for (text, reported) in [
         ("\\set a random(5, 1)", "`random` ends before it begins: 5 to 1"),
@@ -208,7 +208,7 @@ fn errors_are_shown_at_their_places_in_the_file() {
 
 /// pgbench's script without its scale: three expressions need it, and six statements use what they would have set.
 #[test]
-fn what_one_missing_value_causes_is_one_error() {
+fn one_missing_value_causes_one_error() {
     let text = "\\set a random(1, 10 * :scale)\n\\set b random(1, :scale)\nSELECT :a, :b";
     let scripts = [Script { name: "q", text, weight: 1 }, Script { name: "r", text, weight: 1 }];
     let found = WorkloadSpec::from_scripts(&scripts, &owned(&[])).unwrap_err();

@@ -66,7 +66,7 @@ fn orders() -> TableShape {
 }
 
 #[test]
-fn a_sketch_is_a_workload_without_errors_that_makes_what_was_seen() {
+fn a_sketch_is_a_valid_workload_that_resembles_the_table() {
     let text = sketch(&orders());
     let workload = parsed(&text).instantiate(&[].into(), Seed(1)).unwrap();
     assert_eq!(workload.name(), "orders-like");
@@ -93,7 +93,7 @@ fn a_sketch_is_a_workload_without_errors_that_makes_what_was_seen() {
 }
 
 #[test]
-fn names_stand_between_what_the_target_puts_around_them() {
+fn names_are_in_the_quotes_of_the_target() {
     let table = TableShape { quote: '`', ..orders() };
     let text = sketch(&table);
     assert!(text.contains("(`id` bigint") && text.contains(" WHERE `"));
@@ -101,7 +101,7 @@ fn names_stand_between_what_the_target_puts_around_them() {
 }
 
 #[test]
-fn what_statistics_report_of_the_whole_table_is_in_the_sketch() {
+fn statistics_of_the_whole_table_are_in_the_sketch() {
     let mut table = orders();
     assert!(sketch(&table).contains("from table orders, which has about 5,000,000\""));
     // Statistics may be older than the rows.
@@ -117,7 +117,7 @@ fn what_statistics_report_of_the_whole_table_is_in_the_sketch() {
 }
 
 #[test]
-fn a_table_without_anything_that_distinguishes_rows_says_so() {
+fn a_table_with_indistinguishable_rows_is_noted() {
     let mut table = orders();
     table.columns.drain(..2);
     let text = sketch(&table);
@@ -151,7 +151,7 @@ fn statement(text: &str, op: &str) -> String {
 }
 
 #[test]
-fn what_was_asked_becomes_ops_with_the_calls_as_weights() {
+fn recorded_statements_become_ops_with_their_calls_as_weights() {
     let (text, workload) = sketch_with(&[
         ("select * FROM public.Orders WHERE ID = $1", 700, 700),
         ("SELECT * FROM orders WHERE id=42", 200, 200),
@@ -205,7 +205,7 @@ parameters = [
 }
 
 #[test]
-fn a_value_that_is_asked_for_twice_is_one_parameter() {
+fn a_value_used_twice_is_one_parameter() {
     let newest = |state: &str, other: &str| {
         format!(
             "SELECT * FROM orders WHERE state = '{state}' AND placed = \
@@ -223,7 +223,7 @@ fn a_value_that_is_asked_for_twice_is_one_parameter() {
 }
 
 #[test]
-fn what_no_op_can_ask_is_reported_with_the_reason() {
+fn statements_that_cannot_be_ops_are_reported_with_the_reason() {
     let (text, workload) = sketch_with(&[
         ("SELECT 1 FROM orders WHERE extra = $1", 7, 0),
         ("SELECT max(extra) FROM orders", 8, 0),
@@ -343,7 +343,7 @@ fn orders_with_objects() -> TableShape {
 }
 
 #[test]
-fn objects_are_made_of_fields_and_asked_for_by_them() {
+fn objects_consist_of_fields_and_are_queried_by_them() {
     let mut table = orders_with_objects();
     table.recorded.source = Some("the_list".to_owned());
     let ask = |sql: &str, calls| StatementText { sql: sql.to_owned(), calls, rows: None };

@@ -82,7 +82,7 @@ fn each_statement_numbers_its_own_placeholders_and_takes_its_own_values() {
 }
 
 #[test]
-fn a_stream_counts_transactions_and_nobody_knows_their_rows() {
+fn a_stream_counts_transactions_and_their_rows_are_unknown() {
     let workload = transfers(1);
     let alone = workload.stream("transfer").unwrap();
     assert_eq!(alone.unit, Unit::Transactions);
@@ -186,7 +186,7 @@ fn a_script_without_a_whole_transaction_is_refused_at_its_place() {
 }
 
 #[test]
-fn what_follows_the_last_semicolon_of_a_script_may_be_a_comment() {
+fn a_comment_may_follow_the_last_semicolon_of_a_script() {
     let spec = from_script("\\set a 1\nSELECT :a, :scale; -- done\n").unwrap();
     let workload = spec.instantiate(&owned(&[("scale", "3")]), Seed(1)).unwrap();
     assert_eq!(values(&workload, 0), [Value::Integer(1), Value::Integer(3)]);

@@ -77,7 +77,7 @@ fn a_planted_difference_is_found_at_the_stated_power_with_the_stated_repeats() {
 }
 
 #[test]
-fn one_run_against_one_is_never_a_verdict_and_says_what_would_be() {
+fn one_run_against_one_gives_no_verdict_and_states_what_is_needed() {
     let comparison = verdict_of(&[run(1.0, 1.0)], &[run(0.5, 2.0)]);
     assert_eq!(comparison.verdict(), Verdict::Inconclusive);
     for compared in &comparison.figures {

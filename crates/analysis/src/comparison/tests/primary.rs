@@ -13,7 +13,7 @@ fn primary_of(a: &[RunRecord], named: Option<&str>) -> Option<String> {
 }
 
 #[test]
-fn the_kind_of_load_or_the_user_says_which_figure_is_tested_first() {
+fn the_kind_of_load_or_the_user_selects_the_primary_figure() {
     let closed = vec![run(1.0, 1.0)];
     let open = |objectives: Vec<Objective>| {
         let mut record = run(1.0, 1.0);

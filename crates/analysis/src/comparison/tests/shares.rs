@@ -177,7 +177,7 @@ fn equal_groups_with_failures_and_outages_are_seldom_called_different() {
 }
 
 #[test]
-fn one_run_of_each_shows_no_share_and_says_how_many_would() {
+fn one_run_each_shows_no_fraction_and_states_the_number_needed() {
     let compared = verdict_of(&[failing(0)], &[failing(400)]);
     let failed = figure(&compared, "failed").unwrap();
     assert_eq!(failed.verdict, Verdict::Inconclusive);
@@ -238,7 +238,7 @@ fn runs_that_were_measured_in_other_ways_are_guarded_against() {
 }
 
 #[test]
-fn what_another_tool_does_not_report_is_not_compared() {
+fn figures_that_another_tool_does_not_report_are_not_compared() {
     let imported = |missing: &[MissingField]| {
         imported(ImportRecord { missing_fields: missing.iter().copied().collect(), ..of_pgbench() })
     };

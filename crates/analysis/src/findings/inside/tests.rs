@@ -49,7 +49,7 @@ fn a_disk_at_its_limit_is_reported_where_cpu_is_left() {
 }
 
 #[test]
-fn parts_are_too_many_from_the_setting_on_or_where_inserts_are_held_up() {
+fn too_many_parts_from_the_setting_on_or_if_inserts_are_delayed() {
     let parts = |most: f64, limit: Option<&str>, delayed: f64| {
         codes_after(|record| {
             cpu(record, 0.9);
@@ -129,7 +129,7 @@ fn waiting_for_locks_is_reported_from_a_tenth_of_the_sessions_on() {
 }
 
 #[test]
-fn advice_against_waiting_for_locks_goes_by_what_most_sessions_wait_for() {
+fn advice_on_lock_waits_follows_the_most_frequent_wait() {
     let hint = |kind: Option<&'static str>, of_kind: f64| {
         let mut record = fixture::closed();
         add_levels(&mut record, names::LOCK_WAITS, "n1", |_| 8.0);
@@ -179,7 +179,7 @@ fn checkpoints_are_reported_where_less_is_acknowledged_during_them() {
 }
 
 #[test]
-fn checkpoints_are_looked_at_while_it_was_measured_by_what_shows_them_best() {
+fn checkpoints_in_measured_phases_are_found_by_the_best_available_figure() {
     let slow_from = |second: u64| if second >= 7 { 50 } else { 100 };
     let begun = |second: u32| f64::from(u8::from(second > 7));
     let number_alone = codes_after(|record| {

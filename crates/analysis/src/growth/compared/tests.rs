@@ -85,7 +85,7 @@ fn a_machine_that_drifts_and_a_wide_interval_widen_the_noise() {
 }
 
 #[test]
-fn a_size_is_equal_where_even_the_noise_is_below_what_matters() {
+fn a_size_is_equal_if_even_the_noise_is_below_the_threshold() {
     check(&linear(), 0.05, "1~ 2~ 3~");
     check(&linear(), 0.1, "1= 2= 3=");
     check(&measured(&[(2, 203.0)], 203.0), 0.1, "2~");
@@ -142,7 +142,7 @@ fn the_verdict_of_the_whole_is_that_of_the_worst_size() {
 }
 
 #[test]
-fn no_verdict_stands_where_the_questions_differ() {
+fn different_questions_have_no_verdict() {
     type Change = fn(&mut ExperimentRecord);
     let changes: [(&str, Change); 9] = [
         ("each size", |of| scale(of).each = ScaleEach::Find),
@@ -257,7 +257,7 @@ fn searches_are_compared_by_their_estimates_where_both_have_one() {
 
 /// The growths ended at different sizes, and rows depend on the size.
 #[test]
-fn what_depends_on_the_size_is_no_other_question() {
+fn settings_that_depend_on_the_size_do_not_change_the_question() {
     let (mut a, mut b) = (linear(), linear());
     for (record, rows) in [(&mut a, "10"), (&mut b, "30")] {
         let parameters = &mut record.last_run.workload.parameters;

@@ -46,7 +46,7 @@ fn limited_by(resource: Resource, figures: &[(LimitFigure, f64)]) -> Limit {
 }
 
 #[test]
-fn a_plain_growth_says_nothing() {
+fn a_plain_growth_has_no_findings() {
     let none: [&str; 0] = [];
     assert_eq!(codes(&grown(&[(1, 1e3), (2, 1.9e3), (3, 2.7e3)])), none);
     assert_eq!(codes(&grown(&[(1, 1e3)])), none);
@@ -84,7 +84,7 @@ fn a_load_generator_that_gave_out_is_named_with_the_size_that_still_shows_the_ta
 }
 
 #[test]
-fn shards_that_the_nodes_do_not_divide_are_told_where_throughput_is_missing() {
+fn unevenly_divided_shards_are_reported_if_throughput_is_missing() {
     let sizes = |third| [(1, 1_000.0), (2, 2_000.0), (3, third)];
     // Two of four shards are on one of three nodes: it is saturated at half of the total capacity.
     let uneven = laid_out(&sizes(2_050.0), &[4, 4, 4], &[0, 0, 0]);
@@ -110,7 +110,7 @@ fn shards_that_the_nodes_do_not_divide_are_told_where_throughput_is_missing() {
 }
 
 #[test]
-fn a_hot_node_is_told_where_the_first_size_had_none() {
+fn a_hot_node_is_reported_if_the_first_size_had_none() {
     let hot = [(LimitFigure::Busy, 0.97), (LimitFigure::OthersBusy, 0.41)];
     let with = |sizes: &[(u32, f64)], limits: &[Resource]| {
         let mut scale = grown(sizes);
@@ -132,7 +132,7 @@ fn a_hot_node_is_told_where_the_first_size_had_none() {
 }
 
 #[test]
-fn what_replicas_cost_is_told_where_a_size_has_more_of_them() {
+fn the_cost_of_replicas_is_reported_if_a_size_has_more_of_them() {
     let with =
         |second: f64, replicas: &[u64]| laid_out(&[(1, 1_000.0), (2, second)], &[8, 8], replicas);
     // The 0.8 rule expects 1,800 of two nodes; one node holds no replica, however many are requested.

@@ -39,7 +39,7 @@ fn rows_of_another_writer_are_no_duplicates_and_refused_ones_are_neither() {
 }
 
 #[test]
-fn no_count_stands_beside_a_total_that_it_exceeds() {
+fn no_count_exceeds_the_total_beside_it() {
     let mut record = closed();
     record.audit.missing = record.audit.acknowledged + 1;
     let judged = judge(&record).data;
@@ -64,7 +64,7 @@ fn rows_of_unknown_fate_may_be_there_or_not() {
 }
 
 #[test]
-fn a_counter_that_knows_fewer_rows_than_it_acknowledged_contradicts() {
+fn a_counter_below_the_acknowledged_rows_is_a_contradiction() {
     let mut record = closed();
     record.audit.server_counter = Some(record.audit.acknowledged);
     assert_eq!(data(&record), CLEAN);

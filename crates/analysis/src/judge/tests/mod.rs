@@ -113,7 +113,7 @@ fn client_lag_is_no_matter_in_closed_load() {
 }
 
 #[test]
-fn less_offered_than_asked_is_unsound_below_99_percent() {
+fn an_offered_rate_below_99_percent_of_the_planned_one_is_invalid() {
     let offered = |n, arrivals| {
         let mut record = open_gate();
         record.results[0].offered = n;
@@ -138,7 +138,7 @@ fn littles_law_is_checked_within_five_percent() {
 }
 
 #[test]
-fn littles_law_is_not_asked_where_time_went_into_failures_or_ops_are_few() {
+fn littles_law_is_not_checked_with_failures_or_few_ops() {
     let with_errors = spoilt(|record| {
         record.streams[0].sessions = 5;
         record.results[0].errors.insert("timeout".to_owned(), 1);
@@ -242,7 +242,7 @@ fn sessions_that_never_worked_are_missed_in_closed_load() {
 }
 
 #[test]
-fn client_lag_counts_by_what_it_adds_to_a_percentile() {
+fn client_lag_counts_by_its_effect_on_a_percentile() {
     let undelayed = |p99, lag| {
         let mut record = open_gate();
         let result = &mut record.results[0];
@@ -274,7 +274,7 @@ fn client_lag_counts_by_what_it_adds_to_a_percentile() {
 }
 
 #[test]
-fn what_the_runner_found_becomes_a_reason() {
+fn findings_of_the_runner_become_reasons() {
     for (kind, code) in [
         (IncidentKind::Interrupted, ReasonCode::Interrupted),
         (IncidentKind::TargetLost, ReasonCode::TargetLost),
@@ -343,7 +343,7 @@ fn exit_codes_rank_data_then_the_end_then_soundness_then_the_objective() {
 }
 
 #[test]
-fn data_that_were_not_verified_although_asked_are_not_well() {
+fn unverified_data_are_no_success_if_an_audit_was_requested() {
     let mut record = closed();
     record.audit.status = AuditStatus::Timeout;
     assert_eq!(exit_code(&judge(&record), Ended::Complete), 3);

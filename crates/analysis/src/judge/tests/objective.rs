@@ -43,7 +43,7 @@ fn a_rate_must_be_sustained_as_far_as_it_was_offered_and_but_for_one_op() {
 }
 
 #[test]
-fn an_op_is_planned_by_its_weight_and_not_by_what_was_drawn_of_it() {
+fn planned_ops_follow_from_weights_and_not_from_draws() {
     let mut record = open_steps();
     for stream in &mut record.streams {
         let weights = [("last-point", 3), ("by-host", 2)];
@@ -61,7 +61,7 @@ fn an_op_is_planned_by_its_weight_and_not_by_what_was_drawn_of_it() {
 }
 
 #[test]
-fn nothing_measured_meets_no_objective() {
+fn without_measurements_no_objective_is_met() {
     let bounded = || {
         let mut record = closed();
         record.plan.definition.objectives = vec![Objective::Errors { max_ppm: 0 }];
@@ -220,7 +220,7 @@ fn dropped_ops_count_as_errors() {
 }
 
 #[test]
-fn a_throughput_floor_asks_streams_of_the_first_ones_unit() {
+fn a_throughput_floor_applies_to_streams_with_the_first_ones_unit() {
     let floor = |rows| {
         let mut record = open_steps();
         let min = Rate::per_second(rows);

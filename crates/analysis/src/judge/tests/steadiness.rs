@@ -20,7 +20,7 @@ fn noted() -> (Measurement, Vec<ReasonCode>) {
 }
 
 #[test]
-fn what_drifted_is_inconclusive_what_may_have_is_noted_and_within_the_bound_is_steady() {
+fn a_drift_is_inconclusive_a_possible_one_is_noted_and_one_within_the_bound_is_steady() {
     assert_eq!(spoilt(drifts(-9.0, 0.9)), VALID);
     assert_eq!(spoilt(drifts(9.0, 2.0)), noted());
     assert_eq!(spoilt(drifts(-30.0, 25.0)), noted());
@@ -71,7 +71,7 @@ fn the_words_hold_the_drift_both_thirds_and_how_long_a_run_would_show_it() {
 }
 
 #[test]
-fn where_steadiness_is_required_it_must_be_shown() {
+fn required_steadiness_must_be_shown() {
     let required = |percent: f64, half: f64| {
         spoilt(|record| {
             record.plan.definition.steadiness.required = true;
@@ -85,7 +85,7 @@ fn where_steadiness_is_required_it_must_be_shown() {
 }
 
 #[test]
-fn a_plain_run_that_drifted_ends_well_and_one_that_something_was_asked_of_does_not() {
+fn drift_fails_only_runs_with_a_requirement() {
     let code = |change: &dyn Fn(&mut RunRecord)| {
         let mut record = closed();
         drifts(-30.0, 5.0)(&mut record);

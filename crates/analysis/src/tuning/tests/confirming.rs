@@ -98,7 +98,7 @@ fn spoilt(position: usize, verdict: TrialVerdict) -> BestConfiguration {
 }
 
 #[test]
-fn who_fails_once_in_the_confirming_round_has_not_won_it() {
+fn a_configuration_that_fails_once_in_the_confirming_round_has_not_won() {
     for verdict in [TrialVerdict::Missed, TrialVerdict::Invalid] {
         let winner = spoilt(5, verdict);
         assert_eq!((winner.at, winner.runner_up), (vec![4], None));
@@ -120,7 +120,7 @@ fn a_gain_has_the_interval_of_unequal_variances() {
 }
 
 #[test]
-fn of_two_that_cannot_be_told_apart_the_smaller_one_is_the_best() {
+fn the_smaller_of_two_indistinguishable_configurations_is_the_best() {
     let outcome_of = |name: &str, second: f64| {
         let mut tune = tune(&[2]);
         tune.axes[0] =

@@ -12,7 +12,7 @@ fn ridge(at: &[usize]) -> f64 {
 }
 
 #[test]
-fn the_way_along_a_ridge_is_gone_to_its_end() {
+fn a_ridge_is_followed_to_its_end() {
     for seed in 0..20 {
         let mut tune = tune(&[9, 9, 9]);
         tune.policy.seed = seed;
@@ -31,7 +31,7 @@ fn stairs(at: &[usize]) -> f64 {
 }
 
 #[test]
-fn the_axes_are_gone_along_again_while_something_better_is_found() {
+fn axes_are_searched_again_while_they_improve_the_best() {
     for seed in 0..20 {
         let mut tune = tune(&[9, 9, 4]);
         tune.policy.seed = seed;
@@ -43,7 +43,7 @@ fn the_axes_are_gone_along_again_while_something_better_is_found() {
 }
 
 #[test]
-fn a_whole_line_is_looked_at_once_and_then_only_what_is_near_the_best() {
+fn a_line_is_measured_whole_once_and_later_only_near_the_best() {
     // A separate peak, to which no path leads.
     let peak = |at: &[usize]| {
         if at[0] == 25 { 200.0 } else { 100.0 - len_to_f64(at[0]) }
@@ -63,7 +63,7 @@ fn a_whole_line_is_looked_at_once_and_then_only_what_is_near_the_best() {
 }
 
 #[test]
-fn halving_goes_by_what_was_known_then_and_counts_all_that_was_measured_of_a_cell() {
+fn halving_uses_the_figures_of_its_time_and_counts_all_measurements_of_a_cell() {
     // So scattered that a second look changes the order.
     for seed in 0..50 {
         let mut noise = Noise::new(seed);
@@ -108,7 +108,7 @@ fn taking(tune: &mut TuneRecord, takes: impl Fn(TrialPurpose) -> u64) -> TuneOut
 }
 
 #[test]
-fn time_for_the_confirming_round_is_kept_by_what_cells_took_and_not_by_what_was_planned() {
+fn time_for_the_confirming_round_is_reserved_by_measured_and_not_planned_durations() {
     // Two configurations, and five more of each.
     for configurations in 12..40 {
         let mut tune = tune(&[7, 6, 5]);
@@ -122,7 +122,7 @@ fn time_for_the_confirming_round_is_kept_by_what_cells_took_and_not_by_what_was_
 }
 
 #[test]
-fn a_confirming_round_that_the_budget_does_not_suffice_for_is_not_gone_on_with() {
+fn a_confirming_round_beyond_the_budget_is_not_continued() {
     let mut tune = tune(&[7, 6, 5]);
     tune.policy.budget_ns = 120 * S;
     let outcome = taking(&mut tune, |purpose| match purpose {
@@ -143,7 +143,7 @@ fn corner(at: &[usize]) -> TrialVerdict {
 }
 
 #[test]
-fn sampling_goes_on_while_no_configuration_is_valid() {
+fn sampling_continues_while_no_configuration_is_valid() {
     let lengths = [4, 6];
     let (mut near, mut sampled_on) = (0, 0);
     for seed in 0..200 {
@@ -167,7 +167,7 @@ fn sampling_goes_on_while_no_configuration_is_valid() {
 }
 
 #[test]
-fn that_none_is_valid_is_reported_only_of_a_whole_grid() {
+fn no_valid_configuration_is_reported_only_after_the_whole_grid() {
     let why = |tune: &mut TuneRecord, verdict: TrialVerdict| {
         let outcome = run(tune, |_| verdict, |_| 1.0);
         let TuneOutcome::NoBest(no_best) = outcome else {

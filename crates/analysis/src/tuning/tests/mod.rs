@@ -128,7 +128,7 @@ fn the_best_of_a_large_grid_is_found_with_a_third_of_its_probes() {
 }
 
 #[test]
-fn the_best_of_a_smaller_grid_is_found_with_as_many_probes_as_are_said_before() {
+fn the_best_of_a_small_grid_is_found_within_the_announced_probes() {
     for lengths in [
         &[2, 2][..],
         &[9],
@@ -166,7 +166,7 @@ fn each_cell_of_a_small_grid_is_looked_at() {
 }
 
 #[test]
-fn less_is_better_of_what_a_row_costs() {
+fn a_lower_cost_per_row_is_better() {
     let mut tune = tune(&[6]);
     tune.by = TuneFigure::DiskBytesPerRow;
     let outcome = run(&mut tune, counts, |at| 100.0 + len_to_f64(at[0].abs_diff(2)));
@@ -196,7 +196,7 @@ fn a_cell_that_does_not_count_cannot_win_and_is_not_measured_again() {
 }
 
 #[test]
-fn what_ends_a_tuning_keeps_the_best_so_far() {
+fn an_ended_tuning_keeps_the_best_so_far() {
     for (verdict, times, why) in [
         (TrialVerdict::Interrupted, 1, NoBestReason::Interrupted),
         (TrialVerdict::WrongData, 1, NoBestReason::WrongData),
@@ -222,7 +222,7 @@ fn what_ends_a_tuning_keeps_the_best_so_far() {
 }
 
 #[test]
-fn a_budget_is_kept_and_its_end_is_a_confirming_round_or_is_said() {
+fn a_budget_is_kept_and_ends_with_a_confirming_round_or_a_note() {
     for seconds in 1..60 {
         let mut tune = tune(&[7, 6, 5]);
         tune.policy.budget_ns = seconds * 20 * S;
@@ -244,7 +244,7 @@ fn a_budget_is_kept_and_its_end_is_a_confirming_round_or_is_said() {
 }
 
 #[test]
-fn a_tuning_goes_on_where_it_was_left_and_orders_follow_the_seed() {
+fn a_resumed_tuning_continues_and_its_orders_follow_the_seed() {
     let figure =
         |at: &[usize]| 1_000.0 - len_to_f64(at[0].abs_diff(3)) - len_to_f64(at[1].abs_diff(4));
     let course = |seed| {

@@ -48,7 +48,7 @@ fn a_search_without_a_flag_has_an_objective_all_the_same() {
 }
 
 #[test]
-fn what_is_said_about_errors_and_rejections_takes_the_place_of_the_default() {
+fn given_bounds_of_errors_and_rejections_replace_the_default() {
     let settings = find("--errors|1%|--rejected|2%");
     assert!(!settings.no_errors);
     assert_eq!(limits(&settings).0, Some(20_000));
@@ -58,7 +58,7 @@ fn what_is_said_about_errors_and_rejections_takes_the_place_of_the_default() {
 }
 
 #[test]
-fn a_floor_is_asked_of_the_mark_and_not_of_each_probe() {
+fn a_floor_applies_to_the_mark_and_not_to_each_probe() {
     let settings = find("kv|db://h|--min-rate|50k|--quick");
     assert_eq!(settings.floor, Some(Rate::per_second(50_000)));
     assert_eq!(limits(&settings).1, None);
@@ -123,7 +123,7 @@ fn mistakes_in_a_search_are_reported_with_their_place() {
 }
 
 #[test]
-fn what_follows_a_mark_is_a_soak_of_a_length() {
+fn a_mark_is_followed_by_a_soak_with_a_length() {
     assert_eq!(find("").soak, None);
     let settings = find("--then|soak=30m");
     assert_eq!(settings.soak, Some(Nanos::from_secs(1_800)));

@@ -117,7 +117,7 @@ fn an_error_names_the_layer_and_the_place() {
 }
 
 #[test]
-fn an_error_of_the_file_says_what_it_could_be() {
+fn an_error_in_the_file_suggests_a_correction() {
     let text = |file| {
         let sources = Sources { words: "run", environment: &[], file };
         render(&resolve(&sources).unwrap_err())

@@ -79,7 +79,7 @@ fn every_flag_that_is_to_be_repeated_is_kept_as_it_was_given() {
 
 /// Whoever adds a flag sees here that the commands after `next:` leave it out, and decides whether they may.
 #[test]
-fn what_is_left_out_is_in_the_plan_or_of_one_call() {
+fn omitted_flags_are_in_the_plan_or_apply_to_one_call() {
     let left_out = |command: &CommandSpec| {
         let flags = command.all_flags().filter(|flag| flag.next == Next::LeftOut);
         flags.map(|flag| flag.name).collect::<Vec<_>>().join(" ")

@@ -9,7 +9,7 @@ fn stream(name: Option<&str>, paces: &[PaceInput]) -> StreamInput {
 }
 
 #[test]
-fn nothing_given_means_the_workload_cpu_on_the_default_target_closed_for_twenty_seconds() {
+fn without_arguments_cpu_runs_closed_on_the_default_target_for_twenty_seconds() {
     let settings = run("");
     assert_eq!(settings.workload, WorkloadChoice::Named("cpu".to_owned()));
     assert_eq!(urls(&settings), ["file:"]);
@@ -242,7 +242,7 @@ fn wrong_streams_and_paces() {
 }
 
 #[test]
-fn how_long_a_run_lasts() {
+fn length_of_a_run() {
     let plan = run("-d|1m..30m|--until|ci95 < 0.5%|--warm-up|0|--rows|1M").plan;
     assert_eq!(plan.warm_up, Nanos::ZERO);
     assert_eq!(plan.step, Nanos::from_secs(1_800));
@@ -288,7 +288,7 @@ fn how_long_a_run_lasts() {
 }
 
 #[test]
-fn a_warm_up_has_a_length_or_goes_on_until_throughput_is_steady() {
+fn a_warm_up_has_a_length_or_lasts_until_throughput_is_steady() {
     for (given, length_s, until_steady) in
         [("5s", 5, false), ("steady", 120, true), ("steady:10m", 600, true)]
     {

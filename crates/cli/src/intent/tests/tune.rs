@@ -25,7 +25,7 @@ fn a_cell_where_something_is_rejected_or_fails_does_not_count_unless_that_is_all
 }
 
 #[test]
-fn a_cell_is_what_its_values_would_be_as_flags() {
+fn a_cell_equals_its_values_as_flags() {
     let settings = tune("--over|sessions=4,8|--over|with.codec=a,b|--seed|7|--with|refresh=1s");
     let values = [("batch", "1000"), ("sessions", "8"), ("with.codec", "b")];
     let values: BTreeMap<String, String> =

@@ -90,7 +90,7 @@ fn a_second_ctrl_c_ends_down_and_the_next_down_ends_the_cluster() {
 }
 
 #[test]
-fn what_a_command_prints_is_not_left_in_a_file() {
+fn output_of_a_command_is_not_left_in_a_file() {
     let lab = Lab::of_commands(&COMMANDS.replace("sim:?seed=$n", "sim:?seed=$n#geheim"));
     lab.call("up", &[]);
     let states = lab.0.path().join("state/highwater/clusters");
@@ -103,7 +103,7 @@ fn what_a_command_prints_is_not_left_in_a_file() {
 
 /// A file may have changed while its cluster is running.
 #[test]
-fn down_ends_what_runs_whatever_the_file_describes_by_now() {
+fn down_ends_running_nodes_even_if_the_file_has_changed() {
     let lab = Lab::new(OBEDIENT, "");
     assert_eq!(lab.call("up", &[]).code, Some(0));
     let nodes = fs::read_to_string(lab.0.path().join("lab.toml")).unwrap();

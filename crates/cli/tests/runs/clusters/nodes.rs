@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use super::lab::{Lab, OBEDIENT, SILENT};
 
 #[test]
-fn up_leaves_nodes_running_that_others_resize_and_end() {
+fn up_leaves_nodes_running_that_other_commands_resize_and_end() {
     let lab = Lab::new(OBEDIENT, "");
     let up = lab.call("up", &[]);
     assert_eq!(up.code, Some(0), "{up:?}");
@@ -31,7 +31,7 @@ fn up_leaves_nodes_running_that_others_resize_and_end() {
 }
 
 #[test]
-fn ctrl_c_ends_what_was_started() {
+fn ctrl_c_ends_started_nodes() {
     let lab = Lab::new(SILENT, "");
     let called = lab.interrupted_at("node 2 is process");
     assert_eq!(called.code, Some(130), "{called:?}");
@@ -53,7 +53,7 @@ fn ctrl_c_ends_the_making_ready_of_a_data_directory() {
 }
 
 #[test]
-fn what_a_killed_highwater_left_is_ended_by_the_next_one() {
+fn processes_left_by_a_killed_highwater_are_ended_by_the_next_one() {
     for next in ["status", "down", "up"] {
         let lab = Lab::new(SILENT, "");
         lab.killed_at("node 2 is process");
@@ -84,7 +84,7 @@ fn a_killed_highwater_leaves_nodes_that_were_kept_before() {
 }
 
 #[test]
-fn a_node_that_does_not_come_up_says_its_last_words() {
+fn a_node_that_does_not_start_is_reported_with_its_last_output() {
     let lab = Lab::new(SILENT, "ready.within = '3s'");
     let called = lab.call("up", &[]);
     assert_eq!(called.code, Some(5), "{called:?}");

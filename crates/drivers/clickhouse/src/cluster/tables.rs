@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_was_added_goes_on_where_the_others_are() {
+    fn an_added_server_continues_at_the_position_of_the_others() {
         let policy = TablePolicy::new("f", Seed(1));
         let new = |name: &str| policy.new_entry(name);
         let kept = RegistryEntry { next_index: 70, ..new("u") };

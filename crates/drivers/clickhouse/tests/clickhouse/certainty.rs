@@ -75,7 +75,7 @@ fn rows_in_the_text_of_a_statement_count_and_those_that_cannot_be_read_are_refus
 }
 
 #[test]
-fn who_may_not_enter_or_write_is_refused_before_the_load() {
+fn users_without_access_or_write_permission_are_rejected_before_the_load() {
     let Some(server) = started() else {
         return;
     };
@@ -200,7 +200,7 @@ fn a_question_that_is_killed_or_out_of_time_changed_nothing() {
 }
 
 #[test]
-fn an_error_behind_a_status_of_200_is_one() {
+fn an_error_after_status_200_is_an_error() {
     on_server(started(), async |_server, target| {
         let late = "SELECT throwIf(number = 240000), concat(toString(number), ' of a long text') \
                     FROM numbers(1000000)";

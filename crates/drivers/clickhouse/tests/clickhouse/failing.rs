@@ -74,7 +74,7 @@ fn a_connection_that_was_idle_is_replaced_before_it_is_used() {
 }
 
 #[test]
-fn a_server_that_is_gone_takes_nothing_and_a_session_says_that_it_was_closed() {
+fn a_stopped_server_accepts_nothing_and_a_session_reports_that_it_was_closed() {
     on_stage(started(), async |mut server, target, mut stage| {
         let mut other = Client::connect(target.as_ref(), &stage.workload).await.unwrap();
         assert!(other.insert(0, 10).await.is_success());

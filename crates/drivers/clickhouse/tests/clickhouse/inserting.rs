@@ -104,7 +104,7 @@ fn an_object_without_a_column_is_stored_as_a_column_for_each_attribute() {
 }
 
 #[test]
-fn a_table_is_made_with_the_engine_and_the_settings_that_are_asked_for() {
+fn a_table_is_created_with_the_requested_engine_and_settings() {
     on_server(started(), async |server, target| {
         let settings = [("engine", "ReplacingMergeTree"), ("index_granularity", "1024")];
         let mut stage = stage_with(target.as_ref(), points(), &settings).await;
@@ -152,7 +152,7 @@ fn a_table_is_described_from_its_columns_and_a_sample() {
 }
 
 #[test]
-fn what_the_server_does_is_told_while_it_does_it() {
+fn running_work_of_the_server_is_reported() {
     on_stage(started(), async |_server, target, mut stage| {
         let timeline = crate::support::WallTimeline::start();
         let mut reader = target.telemetry(timeline).await.unwrap().unwrap();

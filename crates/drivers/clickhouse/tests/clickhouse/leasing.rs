@@ -49,7 +49,7 @@ fn of_takers_at_the_same_moment_one_has_it_and_all_see_the_same() {
 }
 
 #[test]
-fn whoever_ended_can_take_again_and_who_died_while_he_took_holds_up_nobody_for_long() {
+fn a_lease_can_be_taken_again_after_its_end_and_a_dead_taker_blocks_only_briefly() {
     on_server(started(), async |server, target| {
         let mut one = admin(target.as_ref()).await.unwrap();
         one.leases(LeaseAction::Read).await.unwrap();

@@ -126,7 +126,7 @@ fn an_error_that_echoes_the_request_is_read_only_so_far() {
 }
 
 #[test]
-fn what_is_cut_short_or_no_object_is_not_whole() {
+fn truncated_responses_and_other_values_are_incomplete() {
     let good = recording("06-bulk-insert-3-good");
     for end in 0..good.body.len() {
         assert!(!answer(200, &good.body[..end]).is_whole(), "cut after {end}");

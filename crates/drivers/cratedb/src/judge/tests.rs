@@ -341,7 +341,7 @@ fn a_circuit_breaker_is_no_absence() {
 }
 
 #[test]
-fn a_missing_right_has_a_hint_of_its_own() {
+fn a_missing_privilege_has_a_separate_hint() {
     for (status, code, text, hint) in [
         (404, 4045, "SchemaUnknownException[Schema 'sys' unknown]", "GRANT DQL ON SCHEMA sys"),
         (404, 4045, "SchemaUnknownException[Schema 'doc' unknown]", "/SCHEMA"),

@@ -98,7 +98,7 @@ fn values_and_unnest_count_refused_rows_without_knowing_which() {
 }
 
 #[test]
-fn a_blocked_table_takes_no_row_and_the_session_goes_on() {
+fn a_blocked_table_accepts_no_row_and_the_session_continues() {
     let double = Double::start(&[GREEN, "20-bulk-insert-write-blocked", "06-bulk-insert-3-good"]);
     block_on(async {
         let target = open(&double.url(), "bulk").unwrap();

@@ -68,7 +68,7 @@ fn a_port_without_a_server_is_unreachable() {
 }
 
 #[test]
-fn what_speaks_no_http_is_unreachable() {
+fn a_server_without_http_is_unreachable() {
     let error = refused(&always("E\0\0\0 not this protocol\n\n"));
     assert_eq!(error.kind, UserErrorKind::Unreachable, "{error}");
 }

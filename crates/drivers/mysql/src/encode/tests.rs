@@ -116,7 +116,7 @@ fn values_of_a_query_stand_where_their_numbers_are() {
 }
 
 #[test]
-fn what_has_no_form_is_refused_by_the_server() {
+fn values_without_a_form_are_rejected_by_the_server() {
     let mut out = Vec::new();
     let cells = [Cell::Float(f64::NAN), Cell::Float(f64::NEG_INFINITY)];
     values(&mut out, cells.into_iter());

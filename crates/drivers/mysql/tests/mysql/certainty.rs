@@ -24,7 +24,7 @@ fn keys(keys: &[i64], words: &str) -> OpBody {
 }
 
 #[test]
-fn a_row_that_is_refused_refuses_its_batch_and_the_session_goes_on() {
+fn a_rejected_row_rejects_its_batch_and_the_session_continues() {
     let Some(server) = started() else {
         return;
     };
@@ -211,7 +211,7 @@ fn too_many_connections_are_rejected_before_the_greeting() {
 }
 
 #[test]
-fn an_account_that_used_up_what_it_may_is_rejected() {
+fn an_account_over_its_quota_is_rejected() {
     let Some(server) = started() else {
         return;
     };

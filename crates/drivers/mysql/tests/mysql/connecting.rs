@@ -70,7 +70,7 @@ fn wrong_places_have_different_errors() {
 }
 
 #[test]
-fn tls_is_checked_as_far_as_sslmode_says() {
+fn tls_is_verified_according_to_sslmode() {
     if skipped() {
         return;
     }

@@ -54,7 +54,7 @@ fn tables_are_as_large_as_their_files_at_once_and_the_cache_of_data_is_a_fact() 
 }
 
 #[test]
-fn a_server_without_local_files_refuses_load_data_and_the_session_goes_on() {
+fn a_server_without_local_files_rejects_load_data_and_the_session_continues() {
     on_stage(
         started_with(&["--local-infile=0"]),
         Some("load-data"),
@@ -112,7 +112,7 @@ fn an_engine_without_transactions_is_refused_and_nothing_is_left() {
 }
 
 #[test]
-fn a_second_session_sees_what_was_acknowledged_in_every_mode() {
+fn a_second_session_sees_acknowledged_rows_in_every_mode() {
     let Some(server) = started() else {
         return;
     };

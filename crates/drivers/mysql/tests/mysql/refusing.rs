@@ -51,7 +51,7 @@ fn a_value_or_a_row_that_does_not_fit_is_refused_by_its_number() {
 }
 
 #[test]
-fn what_a_statement_may_not_do_is_an_error_of_the_statement_and_the_session_goes_on() {
+fn a_forbidden_action_is_an_error_of_the_statement_and_the_session_continues() {
     let Some(server) = started() else {
         return;
     };
@@ -92,7 +92,7 @@ fn what_a_statement_may_not_do_is_an_error_of_the_statement_and_the_session_goes
 }
 
 #[test]
-fn of_two_transactions_in_a_deadlock_one_is_undone_and_its_session_goes_on() {
+fn one_of_two_deadlocked_transactions_is_undone_and_its_session_continues() {
     on_server(started(), None, async |server, target| {
         server.sql(
             "CREATE TABLE pair (k INT PRIMARY KEY, n INT); INSERT INTO pair VALUES (1, 0), (2, 0)",
@@ -154,7 +154,7 @@ fn a_table_that_is_full_refuses_the_batch_for_want_of_room() {
 }
 
 #[test]
-fn who_may_not_enter_is_refused_and_too_many_sessions_are_one_message() {
+fn users_without_access_are_rejected_and_too_many_sessions_are_one_message() {
     if skipped() {
         return;
     }

@@ -61,7 +61,7 @@ fn urls_name_hosts_user_and_database() {
 }
 
 #[test]
-fn the_environment_fills_what_the_url_leaves_open() {
+fn the_environment_provides_parameters_missing_in_the_url() {
     let environment = [
         ("PGHOST", "/run/pg"),
         ("PGPORT", "6000"),
@@ -129,7 +129,7 @@ fn a_timeout_of_the_url_replaces_the_default_and_zero_does_not() {
 }
 
 #[test]
-fn what_libpq_documents_is_obeyed_or_refused_with_a_reason_wherever_it_stands() {
+fn parameters_of_libpq_are_applied_or_rejected_with_a_reason_from_every_source() {
     for (parameter, variable, reason) in [
         ("gssencmode=require", ("PGGSSENCMODE", "require"), "GSSAPI"),
         ("client_encoding=LATIN1", ("PGCLIENTENCODING", "LATIN1"), "UTF-8"),
@@ -226,7 +226,7 @@ fn ports_and_addresses_belong_to_hosts() {
 }
 
 #[test]
-fn a_service_fills_what_the_url_leaves_open_before_the_environment_does() {
+fn a_service_provides_parameters_missing_in_the_url_before_the_environment() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("pg_service.conf");
     let text = "# ours\n[other]\nhost=no\n\n[bench]\nhost=h1,h2\nport=6000\nuser=ann\npassword=geheim\n\

@@ -354,7 +354,7 @@ fn a_table_of_kv_is_split_evenly_over_the_keys_of_its_order_or_between_its_bucke
 }
 
 #[test]
-fn what_stands_for_a_value_of_kv_is_computed_as_postgresql_does() {
+fn substitutes_of_kv_values_are_computed_as_in_postgresql() {
     if skipped() {
         return;
     }

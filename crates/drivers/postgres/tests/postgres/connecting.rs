@@ -70,7 +70,7 @@ fn every_authentication_works_and_a_wrong_password_is_refused() {
 }
 
 #[test]
-fn a_password_goes_only_to_a_server_that_asks_as_require_auth_says() {
+fn a_password_is_sent_only_by_a_method_that_require_auth_allows() {
     if skipped() {
         return;
     }
@@ -104,7 +104,7 @@ fn a_password_goes_only_to_a_server_that_asks_as_require_auth_says() {
 }
 
 #[test]
-fn a_server_that_asks_for_nothing_or_for_too_little_is_refused_where_that_is_excluded() {
+fn a_server_with_no_or_weak_authentication_is_rejected_if_that_is_excluded() {
     if skipped() {
         return;
     }
@@ -214,7 +214,7 @@ fn sessions_go_round_the_hosts_and_a_further_attempt_takes_the_next() {
 }
 
 #[test]
-fn tls_is_checked_as_far_as_sslmode_says() {
+fn tls_is_verified_according_to_sslmode() {
     if skipped() {
         return;
     }

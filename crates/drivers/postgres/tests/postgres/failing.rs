@@ -9,7 +9,7 @@ use highwater_testing::postgres::SUPERUSER;
 use crate::client::{Client, Stage, admin, key, nothing, on_server, open, points, queries};
 
 #[test]
-fn a_statement_that_takes_too_long_is_canceled_and_the_session_goes_on() {
+fn a_statement_that_takes_too_long_is_canceled_and_the_session_continues() {
     on_server(None, async |server, _target| {
         let url = server.url(SUPERUSER, "postgres");
         let target = open(&format!("{url}?options=-cstatement_timeout%3D50"), None).unwrap();

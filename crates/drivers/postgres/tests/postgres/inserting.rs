@@ -11,7 +11,7 @@ use highwater_testing::postgres::{Postgres, SUPERUSER};
 use crate::client::{MODES, Stage, batch, key, nothing, on_server, open, points};
 
 #[test]
-fn a_refused_batch_stores_nothing_and_the_session_goes_on() {
+fn a_rejected_batch_stores_nothing_and_the_session_continues() {
     on_server(None, async |server, _target| {
         let url = server.url(SUPERUSER, "postgres");
         for mode in MODES {

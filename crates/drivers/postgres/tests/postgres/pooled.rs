@@ -44,7 +44,7 @@ async fn sessions(target: &dyn Target, workload: &Arc<BoundWorkload>) -> Vec<Cli
 }
 
 #[test]
-fn every_rule_is_kept_behind_a_pooler() {
+fn every_rule_holds_through_a_pooler() {
     let Some((server, pooler)) = started() else {
         return;
     };

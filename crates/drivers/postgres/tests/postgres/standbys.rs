@@ -44,7 +44,7 @@ async fn connected(target: &dyn Target, number: u32) -> Result<Box<dyn Session>,
 }
 
 #[test]
-fn sessions_are_on_the_servers_that_target_session_attrs_asks_for() {
+fn sessions_are_on_the_servers_that_target_session_attrs_selects() {
     if skipped() {
         return;
     }

@@ -36,7 +36,7 @@ fn sums(server: &Postgres) -> String {
 }
 
 #[test]
-fn all_statements_count_or_none_and_the_session_goes_on() {
+fn all_statements_count_or_none_and_the_session_continues() {
     on_server(None, async |server, target| {
         server.sql("postgres", TABLES);
         let workload = transaction(&TRANSFER);

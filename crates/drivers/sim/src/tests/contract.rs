@@ -38,7 +38,7 @@ fn a_target_is_opened_by_its_url() {
 }
 
 #[test]
-fn what_a_cluster_cannot_be_is_a_usage_error_with_a_hint() {
+fn an_impossible_cluster_is_a_usage_error_with_a_hint() {
     for (urls, insert, says) in [
         (vec!["sim:", "sim:"], None, "more than once"),
         (vec!["sim://host"], None, "no host"),
@@ -54,7 +54,7 @@ fn what_a_cluster_cannot_be_is_a_usage_error_with_a_hint() {
 }
 
 #[test]
-fn it_says_that_it_is_simulated_and_on_which_clock() {
+fn it_states_that_it_is_simulated_and_on_which_clock() {
     let simulated = target("", 1).capabilities();
     assert!(simulated.simulated && simulated.simulated_clock && simulated.embedded);
     assert!(!simulated.stores_values && !simulated.reads_values);

@@ -156,7 +156,7 @@ fn responses_depend_on_seed_and_ops_but_not_on_the_session() {
 }
 
 #[test]
-fn which_rows_and_acknowledgements_are_lost_does_not_depend_on_concurrency() {
+fn lost_rows_and_acknowledgements_do_not_depend_on_concurrency() {
     let planted = |sessions| {
         let clock = Clock::default();
         let target = ready("drop=0.01&duplicate=0.01&lose_ack=0.05", &clock);

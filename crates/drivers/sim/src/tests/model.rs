@@ -98,7 +98,7 @@ fn an_insert_is_refused_as_a_whole_and_costs_nothing() {
 }
 
 #[test]
-fn a_stall_prolongs_what_runs_and_delays_what_has_not_begun() {
+fn a_stall_prolongs_running_work_and_delays_pending_work() {
     let stalls = "nodes=1&shards=1&stall=5ms+20ms,38ms+1s";
     let mut two = cluster(&format!("{stalls}&cores=2"));
     // Five of its ten milliseconds are done when the stall begins.
@@ -148,7 +148,7 @@ fn rows_are_dealt_evenly_to_the_shards() {
 }
 
 #[test]
-fn a_hot_shard_gets_its_part_of_the_rows_besides() {
+fn a_hot_shard_also_gets_its_part_of_the_rows() {
     // Of 20 rows, 10 go to shard 0, the others to all four: 13 and 2 or 3 of 1 ms, one node each.
     let mut four = cluster("nodes=4&cores=1&shards=4&request=0&row=1ms&hot_shard=0.5");
     let ends = (0..20).map(|op| insert_at(&mut four, 1_000 * op, 20).0.0 - 1_000_000_000 * op);
@@ -220,7 +220,7 @@ fn a_free_model_still_takes_time() {
 }
 
 #[test]
-fn what_is_under_way_when_the_target_dies_is_unknown() {
+fn ops_in_flight_when_the_target_dies_are_unknown() {
     let mut dying = cluster("nodes=1&cores=1&shards=1&request=10ms&row=0&die=25ms&rtt=1ms");
     assert_eq!(insert_at(&mut dying, 0, 1).1, Outcome::applied(1));
     // Ends at 20 ms, and the response arrives in time.

@@ -26,7 +26,7 @@ fn every_parameter_is_read_and_printed_back() {
 }
 
 #[test]
-fn the_default_is_what_the_reference_page_says() {
+fn the_default_is_that_of_the_reference_page() {
     let defaults = SimParameters::default().settings();
     assert_eq!(parse("").unwrap(), SimParameters::default());
     for &name in PARAMETERS {
@@ -47,7 +47,7 @@ fn credit_without_a_disk_is_refused() {
 }
 
 #[test]
-fn a_bad_value_is_named_with_what_would_do() {
+fn a_bad_value_is_named_with_valid_ones() {
     for (query, name, says) in [
         ("nodes=0", "nodes", "a whole number from 1 to 1000"),
         ("nodes=x", "nodes", "`x`"),

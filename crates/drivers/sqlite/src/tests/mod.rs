@@ -164,7 +164,7 @@ fn count(connection: &Connection) -> i64 {
 }
 
 #[test]
-fn a_full_disk_refuses_the_whole_batch_and_the_session_goes_on() {
+fn a_full_disk_rejects_the_whole_batch_and_the_session_continues() {
     with_statements("", PLAIN, |connection, s, _| {
         assert_eq!(s.execute(&insert(0..10, "x")), Outcome::applied(10));
         connection.pragma_update(None, "max_page_count", 10).unwrap();

@@ -61,7 +61,7 @@ impl Observer for Impatient {
 }
 
 #[test]
-fn a_growth_that_is_stopped_keeps_what_it_has_and_goes_on_where_it_was() {
+fn a_stopped_growth_keeps_its_sizes_and_continues_with_the_next() {
     for in_the_next in [false, true] {
         let root = tempfile::tempdir().unwrap();
         let growing = Growing::new(Shape::Linear, &[1, 2, 3]);
@@ -113,7 +113,7 @@ fn a_budget_without_room_for_one_size_is_refused() {
 }
 
 #[test]
-fn a_node_that_is_slower_than_the_others_is_seen_when_each_is_measured_alone() {
+fn a_slower_node_is_found_by_measuring_each_alone() {
     for (slowest, expected) in [(1.0, vec![]), (0.8, vec!["unequal_alone"])] {
         let root = tempfile::tempdir().unwrap();
         let growing = Growing {
@@ -146,7 +146,7 @@ fn a_node_that_is_slower_than_the_others_is_seen_when_each_is_measured_alone() {
 }
 
 #[test]
-fn growths_in_turns_that_are_stopped_each_keep_what_they_have() {
+fn stopped_interleaved_growths_each_keep_their_sizes() {
     for (sizes, expected) in [(0, [Some(vec![1]), None]), (3, [Some(vec![1, 2]), Some(vec![1])])] {
         let root = tempfile::tempdir().unwrap();
         let growing = Growing { each: ScaleEach::Run, ..Growing::new(Shape::Linear, &[1, 2, 3]) };

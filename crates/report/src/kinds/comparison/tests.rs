@@ -61,7 +61,7 @@ fn a_worse_group_is_reported_with_its_interval_and_all_that_differs() {
 
 /// Failures and an outage that only B has, in percentage points.
 #[test]
-fn shares_are_reported_in_points_with_what_matters_and_what_would_suffice() {
+fn fractions_are_reported_in_points_with_the_threshold_and_the_runs_needed() {
     let mut b = runs(&[1.0, 1.01, 0.99]);
     for (record, failed) in b.iter_mut().zip([420, 400, 410]) {
         let errors = &mut record.results[0].errors;
@@ -86,7 +86,7 @@ fn the_share_of_several_runs_is_their_arithmetic_mean() {
 }
 
 #[test]
-fn one_run_says_how_many_would_suffice() {
+fn one_run_is_reported_with_the_number_needed() {
     let text = with_report(&mut runs(&[0.8]), compare_text);
     assert_says(&text, &["inconclusive", "--repeat "]);
 }
@@ -165,7 +165,7 @@ fn the_title_of_the_page_names_the_setting_that_differs_and_both_of_its_values()
 
 /// Two runs that differ only in their plans.
 #[test]
-fn runs_of_other_plans_have_no_verdict_and_are_told_apart_by_what_was_planned() {
+fn runs_of_different_plans_have_no_verdict_and_are_distinguished_by_plan() {
     let [a, b] = [4, 8].map(|sessions| {
         let mut runs = runs(&[1.0, 1.01, 0.99]);
         for record in &mut runs {
@@ -246,7 +246,7 @@ fn unmarked(estimate: Option<f64>) -> ExperimentRecord {
 }
 
 #[test]
-fn searches_without_a_mark_are_compared_by_their_estimates_and_that_is_said() {
+fn searches_without_a_mark_are_compared_by_their_estimates_and_this_is_noted() {
     let compared = |a: &ExperimentRecord, b: &ExperimentRecord| {
         let [a, b] = [
             ("2026-11-29T14-32-46-find-cpu-89580b", a),

@@ -19,12 +19,12 @@ fn scale_of(record: &mut ExperimentRecord) -> &mut ScaleRecord {
 }
 
 #[test]
-fn a_growth_shows_its_sizes_what_was_predicted_and_the_next_one() {
+fn a_growth_shows_its_sizes_predictions_and_the_next_size() {
     insta::assert_snapshot!(text(&grown()));
 }
 
 #[test]
-fn a_growth_that_drifted_says_so_and_names_the_command_that_measures_it_again() {
+fn a_growth_with_drift_is_marked_and_names_the_command_that_repeats_it() {
     let mut drifted = grown();
     let scale = scale_of(&mut drifted);
     scale.trials[4].figures.per_s = 250_000.0;
@@ -34,7 +34,7 @@ fn a_growth_that_drifted_says_so_and_names_the_command_that_measures_it_again() 
 }
 
 #[test]
-fn a_growth_that_was_stopped_names_the_command_that_goes_on() {
+fn a_stopped_growth_names_the_command_that_continues_it() {
     let mut stopped = grown();
     let scale = scale_of(&mut stopped);
     scale.trials.truncate(3);
@@ -144,7 +144,7 @@ fn a_growth_of_a_variant_is_measured_again_alone_with_its_command() {
 
 /// The summary names a warm-up before quotas, and a warm-up that did not become steady.
 #[test]
-fn a_growth_says_what_made_its_sizes_ready() {
+fn a_growth_reports_the_preparation_of_its_sizes() {
     let mut grown = grown();
     let scale = scale_of(&mut grown);
     scale.budget_ns = Some(600_000_000_000);

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn words_stand_in_a_column_or_right_behind_their_label() {
+    fn words_are_in_a_column_or_directly_after_their_label() {
         let line = Line::judged(
             "data",
             Span::new(Ink::Good, "clean"),
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn no_line_is_wider_than_its_terminal_but_what_is_copied() {
+    fn only_text_to_copy_is_wider_than_the_terminal() {
         let table = Line::Table {
             rows: vec![
                 Row::new(["stream", "planned/s", "acked/s", "p99", "errors"]),

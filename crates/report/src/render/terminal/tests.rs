@@ -117,7 +117,7 @@ fn reasons_are_one_a_line_and_the_rest_is_counted() {
 }
 
 #[test]
-fn what_was_lost_is_in_the_answer() {
+fn lost_rows_are_in_the_answer() {
     let mut record = fixture::closed();
     fixture::lose_rows(&mut record, 96);
     let text = shown(&fixture::judged(record), 100);
@@ -229,7 +229,7 @@ fn failing() -> RunRecord {
 }
 
 #[test]
-fn what_failed_without_a_stated_bound_leads_the_answer() {
+fn failures_without_a_stated_bound_lead_the_answer() {
     insta::assert_snapshot!("failed_work", shown(&failing(), 100));
 }
 

@@ -24,7 +24,7 @@ fn a_closed_run_that_is_well() {
 }
 
 #[test]
-fn what_the_target_said_of_itself_is_a_line() {
+fn reports_of_the_target_are_a_line() {
     let mut record = fixture::closed();
     fixture::add_telemetry(&mut record);
     insta::assert_snapshot!(text(&record));
@@ -36,7 +36,7 @@ fn open_streams_side_by_side_in_steps() {
 }
 
 #[test]
-fn what_was_changed_while_it_ran_is_a_line_each_and_the_rest_is_counted() {
+fn changes_during_the_run_are_a_line_each_and_the_rest_are_counted() {
     let mut record = fixture::closed();
     let note = |number: u64| InterventionRecord {
         by: None,
@@ -81,7 +81,7 @@ fn unverified_is_as_loud_as_an_error() {
 }
 
 #[test]
-fn an_interrupted_run_says_so() {
+fn an_interrupted_run_is_marked() {
     let mut record = fixture::closed();
     let said = "Ctrl-C after 6 s of 12 s";
     incident(&mut record, IncidentKind::Interrupted, said);
@@ -89,7 +89,7 @@ fn an_interrupted_run_says_so() {
 }
 
 #[test]
-fn an_outage_says_when_the_rate_was_back_and_when_nothing_waited() {
+fn an_outage_shows_when_the_rate_was_back_and_when_nothing_waited() {
     let line = |recovery: Option<[Option<u64>; 2]>, dips| {
         let mut record = fixture::closed();
         let seen = &mut record.availability;
@@ -152,7 +152,7 @@ fn rows_of_load_and_warm_up_have_a_line_of_their_own() {
 }
 
 #[test]
-fn a_share_names_itself_and_what_is_missing() {
+fn a_share_names_itself_and_the_missing_shares() {
     let mut record = fixture::closed();
     record.plan.definition.share = Share { index: 2, of: 4, start_at: None };
     record.audit.status = AuditStatus::Partial;
@@ -278,7 +278,7 @@ fn a_mark_that_did_not_hold_for_long_stays_and_misses_the_objective() {
 }
 
 #[test]
-fn a_search_without_a_mark_says_why_and_what_it_knows() {
+fn a_search_without_a_mark_shows_the_reason_and_its_results() {
     let no_mark = NoMark {
         why: NoMarkReason::BudgetSpent,
         highest_met: Some(1_000.0),
@@ -300,7 +300,7 @@ fn a_search_without_a_mark_says_why_and_what_it_knows() {
 /// A ceiling measured with 64 sessions is used for another load as far as possible; if it is too low, the line has the
 /// command that measures the ceiling of this load.
 #[test]
-fn the_ceiling_of_other_sessions_serves_or_the_line_says_what_measures_this_one() {
+fn the_ceiling_of_other_sessions_is_used_or_the_line_states_how_to_measure_this_one() {
     let line = |mut record: RunRecord, units_per_s: f64| {
         let client = &mut record.clients[0];
         client.sink = Some("null:".to_owned());

@@ -36,7 +36,7 @@ fn full_reads_every_row_back() {
 }
 
 #[test]
-fn off_asks_nothing() {
+fn off_sends_no_queries() {
     let record = audited(AuditLevel::Off, &[Planted::Dropped(1)]);
     assert_eq!(record.judgments.data.value, Data::NotChecked);
     assert_eq!(record.audit.buckets, 0);

@@ -128,7 +128,7 @@ fn a_key_that_the_target_refuses_is_named_with_its_words() {
 }
 
 #[test]
-fn a_key_is_wrong_too_where_rows_are_lost_besides() {
+fn a_wrong_key_is_found_even_if_rows_are_lost() {
     on_both(|database, root| {
         let text = changed(&[
             ("sqlite = \"id\"", "sqlite = \"id + 1\""),

@@ -11,7 +11,7 @@ use highwater_model::units::{Nanos, Seed};
 use crate::support::{Job, closed, one_node};
 
 #[test]
-fn what_the_model_plants_is_counted_to_the_row() {
+fn planted_faults_are_counted_to_the_row() {
     for level in [AuditLevel::Sums, AuditLevel::Full] {
         for faults in [
             "",

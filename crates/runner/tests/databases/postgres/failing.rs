@@ -55,7 +55,7 @@ fn expect_clean(record: &RunRecord) {
 }
 
 #[test]
-fn terminated_sessions_come_back_and_what_was_in_flight_is_unknown() {
+fn terminated_sessions_reconnect_and_ops_in_flight_are_unknown() {
     let Some(database) = Database::new("terminated") else {
         return;
     };
@@ -175,7 +175,7 @@ impl Observer for StartsAgain {
 
 /// Commits that are not on disk are lost in a crash, although they were acknowledged.
 #[test]
-fn the_audit_waits_for_a_crashed_server_and_finds_what_it_lost() {
+fn the_audit_waits_for_a_crashed_server_and_finds_the_lost_rows() {
     if skipped() {
         return;
     }

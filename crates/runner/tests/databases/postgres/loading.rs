@@ -36,7 +36,7 @@ fn rows_of_every_insert_mode_are_all_found() {
 
 /// The server reports its transactions, which match the load; nothing failed.
 #[test]
-fn what_the_server_says_of_itself_fits_the_load() {
+fn telemetry_of_the_server_fits_the_load() {
     let Some(database) = Database::new("told") else {
         return;
     };

@@ -28,7 +28,7 @@ fn run_with_lock(database: &Database, seconds: u32) -> RunEnd {
 }
 
 #[test]
-fn the_audit_waits_for_what_was_given_up_and_is_exact() {
+fn the_audit_waits_for_abandoned_ops_and_is_exact() {
     let Some(database) = Database::new("locked") else {
         return;
     };

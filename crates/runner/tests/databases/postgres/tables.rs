@@ -29,7 +29,7 @@ fn expect_refused(job: &Job, database: &Database, drop: bool) {
 }
 
 #[test]
-fn a_second_run_continues_and_begins_anew_if_asked_to() {
+fn a_second_run_continues_and_begins_anew_if_requested() {
     let Some(database) = Database::new("again") else {
         return;
     };
@@ -54,7 +54,7 @@ fn a_second_run_continues_and_begins_anew_if_asked_to() {
 }
 
 #[test]
-fn a_table_of_somebody_else_is_never_touched() {
+fn a_foreign_table_is_never_touched() {
     let Some(database) = Database::new("foreign_table") else {
         return;
     };

@@ -177,7 +177,7 @@ fn closed_sessions_grow_beyond_those_of_the_plan_and_shrink() {
 }
 
 #[test]
-fn a_change_in_the_warm_up_holds_for_what_is_measured() {
+fn a_change_in_the_warm_up_applies_to_measured_phases() {
     let mut job = steady();
     job.warm_up = Nanos::from_secs(3);
     let record = job.run_commanded(&[(At::Second(1), rate("insert", 2_000.0))]).end.record;

@@ -85,7 +85,7 @@ fn a_ramp_that_cannot_be_is_refused_and_changes_nothing() {
 
 /// From 3.35 s on, one more session each second until there are six; the ramp stays as announced.
 #[test]
-fn no_pace_changes_while_a_ramp_goes_on() {
+fn no_pace_changes_during_a_ramp() {
     let target = one_node("cores=inf&service=constant&request=10ms&query=10ms");
     let streams = [("insert", closed(2)), ("dashboards", closed(1))];
     let job = Job::new(&target, &streams);

@@ -13,7 +13,7 @@ fn refused(job: &Job, at: At, command: Command, expected: &Refusal) {
 }
 
 #[test]
-fn what_cannot_be_obeyed_is_refused_for_a_stated_reason() {
+fn impossible_commands_are_rejected_with_a_reason() {
     let at = At::Second(1);
     let target = one_node("cores=inf&service=constant&request=5ms&query=5ms");
     let streams = [("insert", open(1_000)), ("dashboards", closed(2))];

@@ -73,7 +73,7 @@ fn replicas_that_were_measured_or_given_state_their_own_cost() {
 }
 
 #[test]
-fn what_published_growth_is_worth_counts_only_for_the_work_that_it_is_assumed_for() {
+fn published_growth_counts_only_for_the_work_that_it_is_assumed_for() {
     let moved = |origins: [Origin; 2]| {
         let mut request = request(vec![
             need(1e6, basis("rows/s", &INGEST)),
@@ -93,7 +93,7 @@ fn what_published_growth_is_worth_counts_only_for_the_work_that_it_is_assumed_fo
 }
 
 #[test]
-fn assumptions_are_ordered_by_how_far_they_move_the_answer_and_what_is_given_is_none() {
+fn assumptions_are_ordered_by_effect_and_given_values_are_none() {
     let mut request = million();
     let planned = size(&request).nodes.planned;
     let weights = decision(&request).assumptions;

@@ -85,7 +85,7 @@ fn counts(sizes: &[(f64, f64)], rate: f64) -> NodeCounts {
 }
 
 #[test]
-fn a_plan_stays_where_it_is_while_measurements_equal_what_was_expected_of_them() {
+fn a_plan_is_stable_while_measurements_equal_expectations() {
     let walk = [(1.0, 210e3), (2.0, 380e3), (4.0, 640e3)];
     let middle = |of: NodeCounts| {
         let unproven = of.to_prove.and_then(|proof| proof.expected);
@@ -107,7 +107,7 @@ fn a_plan_stays_where_it_is_while_measurements_equal_what_was_expected_of_them()
 }
 
 #[test]
-fn the_range_of_an_unproven_number_is_what_the_next_size_makes_of_it() {
+fn the_range_of_an_unproven_number_follows_from_the_next_size() {
     for rate in [2e6, 3e6] {
         let proof = counts(&INGEST, rate).to_prove.unwrap();
         let predicted = basis("rows/s", &INGEST).forecast(10.0, 0.0, None).prediction();
@@ -133,7 +133,7 @@ fn a_number_that_only_a_better_next_size_makes_enough_is_the_least_of_a_range() 
 }
 
 #[test]
-fn an_unproven_number_leaves_the_headroom_that_was_asked_for_and_no_margin() {
+fn an_unproven_number_has_the_requested_headroom_and_no_margin() {
     let with = |probability: f64| {
         let mut request = request(vec![need(2.6e6, basis("rows/s", &INGEST))]);
         request.probability = Traced::given(probability, "--confidence");
@@ -189,7 +189,7 @@ fn the_interval_of_nodes_contains_no_size_that_was_measured_not_to_be_enough() {
 }
 
 #[test]
-fn more_sizes_do_not_widen_what_is_known_between_smaller_ones() {
+fn more_sizes_do_not_widen_intervals_between_smaller_ones() {
     let per_s = |n: f64| 210e3 * n.powf(0.85);
     let width = |sizes: &[f64]| {
         let pairs: Vec<_> = sizes.iter().map(|n| (*n, per_s(*n))).collect();
@@ -203,7 +203,7 @@ fn more_sizes_do_not_widen_what_is_known_between_smaller_ones() {
 }
 
 #[test]
-fn where_throughput_ends_to_grow_no_number_is_enough_and_the_closest_is_planned() {
+fn if_throughput_stops_growing_no_number_is_enough_and_the_closest_is_planned() {
     let flat = [(1.0, 100.0), (2.0, 150.0), (3.0, 130.0), (4.0, 100.0), (5.0, 70.0)];
     let plan = size(&request(vec![need(1e4, basis("rows/s", &flat))]));
     assert!(!plan.nodes.reached && !plan.is_proven(), "{:?}", plan.nodes);
@@ -212,7 +212,7 @@ fn where_throughput_ends_to_grow_no_number_is_enough_and_the_closest_is_planned(
 }
 
 #[test]
-fn what_is_enough_for_the_chance_is_planned_although_95_percent_are_out_of_reach() {
+fn a_number_that_meets_the_requested_probability_is_planned_below_95_percent() {
     let mut request = request(vec![need(1.55e6, basis("rows/s", &INGEST))]);
     assert!(!size(&request).is_proven());
     request.probability = Traced::given(0.6, "--confidence");
@@ -421,7 +421,7 @@ fn shards_follow_the_vcpus_and_partitions_their_size() {
 }
 
 #[test]
-fn traffic_counts_rows_that_go_on_to_another_node() {
+fn traffic_counts_rows_forwarded_to_another_node() {
     let mut request = million();
     assert!(request.network(4, 1).is_none());
     request.sent_bytes_per_row = Some(Traced::given(1_000.0, "--sent-bytes-per-row"));
@@ -477,7 +477,7 @@ fn points_without_nodes_need_a_flag_for_them() {
 }
 
 #[test]
-fn one_model_alone_predicts_by_itself_and_its_lack_of_sizes_is_said() {
+fn a_single_model_predicts_alone_and_its_lack_of_sizes_is_reported() {
     let point = |nodes: f64, per_s: f64| point("rows/s", per_s, &[(names::NODES, nodes)]);
     let points = [point(1.0, 293e3), point(2.0, 494e3), point(3.0, 677e3)];
     let points: Vec<_> = points.iter().collect();
@@ -497,7 +497,7 @@ fn one_model_alone_predicts_by_itself_and_its_lack_of_sizes_is_said() {
 }
 
 #[test]
-fn clusters_with_copies_show_what_a_copy_costs() {
+fn clusters_with_copies_show_the_cost_of_a_copy() {
     let with = |replicas: f64, per_s: f64| {
         point("rows/s", per_s, &[(names::NODES, 3.0), (names::REPLICAS, replicas)])
     };

@@ -96,7 +96,7 @@ fn many_points_are_those_of_the_published_fit() {
 }
 
 #[test]
-fn a_fit_stops_at_its_bounds_and_says_so() {
+fn a_fit_stops_at_its_bounds_and_reports_it() {
     // Superlinear: no model can fit it, and each reports the bound that it reached.
     let pairs = [(1.0, 100.0), (2.0, 220.0), (4.0, 480.0), (8.0, 1000.0)];
     for (model, bound) in [

@@ -140,7 +140,7 @@ fn no_error_is_believed_below_the_floor() {
 }
 
 #[test]
-fn what_no_cluster_can_have_is_no_sweep() {
+fn impossible_clusters_are_no_sweep() {
     let one = |size, per_s| Sweep::new(&[Point { size, per_s }], None).err();
     assert_eq!(Sweep::new(&[], None).err(), Some(SweepError::Empty));
     for (size, per_s) in [(0.0, 1.0), (1.0, 0.0), (1.0, f64::NAN), (f64::INFINITY, 1.0)] {
@@ -255,7 +255,7 @@ proptest! {
 }
 
 #[test]
-fn copies_cost_what_pairs_of_clusters_show() {
+fn the_cost_of_copies_follows_from_pairs_of_clusters() {
     // c = 0.5: one copy takes a third of the throughput.
     let copies = |size, replicas, per_s| Copies { size, replicas, per_s };
     let points = [

@@ -77,7 +77,7 @@ fn every_row_is_there_once_nothing_waits() {
 }
 
 #[test]
-fn the_facts_of_such_a_run_say_that_acknowledged_rows_may_be_in_a_spool() {
+fn the_facts_state_that_acknowledged_rows_may_be_in_a_spool() {
     on_shards(async |shards, _target| {
         let target = spooling(&shards);
         let mut stage = set(target.as_ref()).await;

@@ -124,7 +124,7 @@ fn one_server_passes_rows_on_to_a_cluster_that_is_only_itself() {
 }
 
 #[test]
-fn where_all_sessions_are_on_the_first_server_it_passes_rows_on_or_takes_none() {
+fn if_all_sessions_are_on_the_first_server_it_forwards_rows_or_takes_none() {
     let Some(shards) = started() else {
         return;
     };
@@ -145,7 +145,7 @@ fn where_all_sessions_are_on_the_first_server_it_passes_rows_on_or_takes_none() 
 }
 
 #[test]
-fn hosts_that_are_no_cluster_are_refused_with_what_they_are() {
+fn hosts_that_form_no_cluster_are_rejected_with_their_description() {
     let Some(shards) = started() else {
         return;
     };

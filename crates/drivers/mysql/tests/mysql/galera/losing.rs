@@ -20,7 +20,7 @@ const GATED: [&str; 2] =
     ["INSERT INTO points VALUES (1000, 'gated')", "SELECT get_lock('gate', 60)"];
 
 #[test]
-fn a_node_that_has_lost_its_cluster_applies_nothing_and_says_so_or_leaves_it_unknown() {
+fn a_node_without_its_cluster_applies_nothing_and_reports_it_or_the_outcome_is_unknown() {
     if skipped() {
         return;
     }

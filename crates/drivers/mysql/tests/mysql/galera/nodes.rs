@@ -49,7 +49,7 @@ fn a_session_begins_when_its_node_has_the_tables_of_another_one() {
 }
 
 #[test]
-fn an_audit_reads_what_other_nodes_acknowledged() {
+fn an_audit_reads_rows_acknowledged_by_other_nodes() {
     on_cluster(async |cluster| {
         let mut stage = Stage::set(on(cluster, 0, None).as_ref(), points()).await;
         let mut other = admin(on(cluster, 1, None).as_ref()).await.unwrap();
@@ -114,7 +114,7 @@ async fn take(admin: &mut dyn Admin, token: &str) -> Vec<String> {
 }
 
 #[test]
-fn of_two_takers_on_two_nodes_one_has_the_lease_and_both_are_told_which() {
+fn one_of_two_takers_on_two_nodes_gets_the_lease_and_both_learn_which() {
     on_cluster(async |cluster| {
         let mut one = admin(on(cluster, 0, None).as_ref()).await.unwrap();
         let mut two = admin(on(cluster, 1, None).as_ref()).await.unwrap();
@@ -141,7 +141,7 @@ async fn copies(stage: &mut Stage, with_values: bool) -> ShardCopies {
 }
 
 #[test]
-fn each_node_has_a_copy_and_one_that_was_changed_behind_the_others_backs_differs() {
+fn each_node_has_a_copy_and_a_locally_changed_one_differs() {
     on_cluster(async |cluster| {
         let mut stage = Stage::set(everywhere(cluster).as_ref(), points()).await;
         assert!(stage.client.insert(0, 10).await.is_success());
@@ -164,7 +164,7 @@ fn each_node_has_a_copy_and_one_that_was_changed_behind_the_others_backs_differs
 }
 
 #[test]
-fn the_record_has_the_size_of_the_cluster_and_what_each_node_does() {
+fn the_record_has_the_size_of_the_cluster_and_the_work_of_each_node() {
     on_cluster(async |cluster| {
         let mut admin = admin(everywhere(cluster).as_ref()).await.unwrap();
         let facts = admin.facts().await.unwrap();

@@ -34,7 +34,7 @@ fn row(id: &str, workload: &str, value: f64) -> HistoryRow {
 }
 
 #[test]
-fn a_filter_takes_what_has_all_of_its_parts() {
+fn a_filter_selects_entries_with_all_of_its_parts() {
     let run = row("a", "cpu", 1.0);
     let filter = |workload: &str, target: &str, label: &str| {
         let [workload, target, label] = [workload, target, label].map(str::to_owned);
@@ -74,7 +74,7 @@ fn a_run_in_steps_is_listed_with_the_answer_of_its_page() {
 }
 
 #[test]
-fn a_run_that_goes_on_shows_how_far_it_is_and_is_not_removed() {
+fn a_running_run_shows_its_progress_and_is_not_removed() {
     let mut running = row("a", "cpu", 1.0);
     running.progress =
         Some(HistoryProgress { trial: Some(3), phase: "measure".to_owned(), second: 7, of_s: 22 });
@@ -85,7 +85,7 @@ fn a_run_that_goes_on_shows_how_far_it_is_and_is_not_removed() {
 }
 
 #[test]
-fn what_a_killed_run_left_is_opened_and_what_left_nothing_is_not() {
+fn a_killed_run_is_opened_only_if_it_left_files() {
     let nothing = HistoryRow::without_record("nothing".to_owned());
     let killed = HistoryRow { has_draft: true, ..HistoryRow::without_record("killed".to_owned()) };
     let rows = [killed, nothing];

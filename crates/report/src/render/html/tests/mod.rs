@@ -73,7 +73,7 @@ fn the_answer_comes_first_and_everything_else_is_folded() {
 const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'";
 
 #[test]
-fn what_a_server_says_is_text_wherever_it_stands() {
+fn text_from_a_server_is_escaped_everywhere() {
     let mut op = fixture::gate_op();
     op.errors = vec![("rejected", 3)];
     let mut record = fixture::judged(fixture::open_gate_of(&op));
@@ -107,7 +107,7 @@ fn what_a_server_says_is_text_wherever_it_stands() {
 }
 
 #[test]
-fn the_limit_stands_at_the_top_of_the_page() {
+fn the_limit_is_at_the_top_of_the_page() {
     let mut record = fixture::closed();
     assert!(!html(&record).contains("class=\"limit"));
     record.limit = Some(fixture::cpu_limit());
@@ -120,7 +120,7 @@ fn the_limit_stands_at_the_top_of_the_page() {
 
 /// The verdict of the confirming round in words, a chart and a table for each axis, and every configuration.
 #[test]
-fn the_page_of_a_tuning_says_which_configuration_is_best_and_shows_every_axis() {
+fn the_page_of_a_tuning_names_the_best_configuration_and_shows_every_axis() {
     let page = html(&made::of_tuning(made::tuned()));
     let said = [
         "Which batch and with.codec gives the most rows/s on ",
@@ -163,7 +163,7 @@ fn a_logarithmic_axis_is_labeled_with_the_values_that_were_measured() {
 }
 
 #[test]
-fn reasons_are_reported_with_their_evidence_and_what_to_do() {
+fn reasons_are_reported_with_their_evidence_and_advice() {
     let mut record = fixture::closed();
     fixture::lose_rows(&mut record, 100);
     let page = html(&fixture::judged(record));

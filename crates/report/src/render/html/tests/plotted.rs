@@ -171,7 +171,7 @@ fn overlaid<const N: usize>(groups: [(&str, Vec<&RunRecord>); N]) -> Vec<Chart> 
 }
 
 #[test]
-fn courses_end_where_the_longest_does_wherever_it_stands() {
+fn lines_end_with_the_longest_one_in_any_order() {
     let (long, rows_only) = (fixture::open_steps(), fixture::closed());
     let ends = [vec![&long], vec![&rows_only], vec![&long, &rows_only]];
     let ends = ends.map(|runs| overlaid([("all", runs)])[0].x.to);
@@ -263,7 +263,7 @@ fn a_search_whose_first_guess_was_far_off() {
 
 /// Only an estimate is shaded, with a mark or without, and only what is shaded is explained.
 #[test]
-fn what_a_search_without_a_mark_estimates_is_shaded() {
+fn the_estimate_of_a_search_without_a_mark_is_shaded() {
     let mut record = made::searched();
     let Question::Search(search) = &mut record.question else { unreachable!() };
     let mut shaded = |estimate: Option<Estimate>| {
@@ -379,7 +379,7 @@ fn every_percentile_of_the_curve_is_that_of_the_record() {
 }
 
 #[test]
-fn a_growth_is_plotted_with_what_was_predicted_before_and_every_size_is_one_click_away() {
+fn a_growth_is_plotted_with_earlier_predictions_and_every_size_is_one_click_away() {
     let record = grown();
     let scale = record.scale().unwrap();
     let of_growth = highwater_sizing::growth::report(scale);
@@ -413,7 +413,7 @@ fn a_growth_is_plotted_with_what_was_predicted_before_and_every_size_is_one_clic
 
 /// Each size's limit is below its place on the axis, in its color, with its evidence in the text for screen readers.
 #[test]
-fn the_limit_of_each_size_stands_below_its_place() {
+fn the_limit_of_each_size_is_below_its_position() {
     let mut record = grown();
     let Question::Scale(scale) = &mut record.question else {
         panic!("a growth");

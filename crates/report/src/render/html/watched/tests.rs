@@ -70,7 +70,7 @@ fn the_rate_is_that_of_the_phase_so_far() {
 }
 
 #[test]
-fn what_ends_behind_the_last_phase_counts_and_is_in_no_rate() {
+fn ops_that_end_after_the_last_phase_count_but_are_in_no_rate() {
     let mut watched = watched();
     watched.event(&second(4, "drain", 10.0));
     watched.event(&Event::Ended {
@@ -83,7 +83,7 @@ fn what_ends_behind_the_last_phase_counts_and_is_in_no_rate() {
 }
 
 #[test]
-fn what_others_say_is_text_and_no_markup() {
+fn foreign_text_is_no_markup() {
     let mut watched = watched();
     watched.event(&Event::Warning {
         kind: WarningKind::FileNotWritten,
@@ -178,7 +178,7 @@ fn failures_bands_and_sessions_are_drawn() {
 }
 
 #[test]
-fn what_target_and_host_say_is_shown_as_it_comes() {
+fn telemetry_of_target_and_host_is_shown_as_it_arrives() {
     let mut watched = watched();
     for second in 1..5 {
         watched.telemetry(&TelemetryPoint {
@@ -227,7 +227,7 @@ fn judgments_and_limit_form_before_the_end_and_say_so() {
 }
 
 #[test]
-fn the_audit_says_what_it_does_and_how_far_it_is() {
+fn the_audit_shows_its_stage_and_progress() {
     let mut watched = watched();
     watched.event(&Event::Audit(AuditProgress {
         doing: AuditStage::Table { table: "<cpu>".to_owned(), step: TableStep::Summing },
@@ -261,7 +261,7 @@ fn probe_begins(purpose: ProbePurpose, at: Option<f64>) -> Event {
 }
 
 #[test]
-fn what_closed_load_reaches_is_no_answer_of_a_search() {
+fn the_rate_of_closed_load_is_no_result_of_a_search() {
     let mut watched = watched();
     assert_says(&live_parts(&watched), &[FIGURE]);
     watched.event(&probe_begins(ProbePurpose::Estimate, None));
