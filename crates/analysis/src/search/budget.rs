@@ -1,6 +1,6 @@
-//! What a search may still spend: probes and time.
+//! The remaining budget of a search: probes and time.
 //!
-//! Time is what probes took, not what a clock says.
+//! Time is the duration of probes. Must not read a clock.
 
 use highwater_model::numbers::to_f64;
 use highwater_model::search::{ProbePurpose, ProbeRecord};
@@ -8,14 +8,14 @@ use highwater_model::search::{ProbePurpose, ProbeRecord};
 use super::history::ProbeHistory;
 use super::step::is_same;
 
-/// A search probes for this part of its budget at most, once something passed and something failed.
+/// Maximum fraction of the budget spent on probing once some value passed and some value failed.
 const SEARCHING: u64 = 6;
-/// Or for this number of probes.
+/// The same as a number of probes.
 const SEARCHES: usize = 12;
-/// Where ops are few, a probe and a confirmation take these parts of the budget.
+/// With few ops, a probe and a confirmation take these fractions of the budget.
 const PROBE: u64 = 60;
 const CONFIRMATION: u64 = 12;
-/// A candidate may take this part of what is left.
+/// A candidate may take this fraction of the remaining budget.
 const TOGETHER: u64 = 2;
 
 impl ProbeHistory<'_> {
@@ -39,8 +39,8 @@ impl ProbeHistory<'_> {
         in_number && spent.fold(0, u64::saturating_add) <= budget
     }
 
-    /// Whether after one more probe the number of probes allows all confirmations of a candidate that fails at last, and
-    /// of the next one. Where a value is confirmed already, nothing is at stake.
+    /// Whether, after one more probe, enough probes remain for all confirmations of a candidate whose last one fails,
+    /// and of the next candidate. Always true if a value is already confirmed.
     pub(super) fn leaves_second_candidate(&self) -> bool {
         let made = u32::try_from(self.probes.len()).unwrap_or(u32::MAX);
         let policy = self.policy();
@@ -48,8 +48,8 @@ impl ProbeHistory<'_> {
         self.low().is_none() || self.confirms() || made.saturating_add(both) <= policy.probes_max
     }
 
-    /// Whether `full` confirmations of full length still fit the budget, and `short` ones that are as short as a probe but
-    /// have enough ops.
+    /// Whether the budget still allows `full` confirmations of full length, and `short` ones that are as short as a
+    /// probe but have enough ops.
     pub(super) fn allows_short(&self, full: u32, short: u32, units_per_s: Option<f64>) -> bool {
         let made = u32::try_from(self.probes.len()).unwrap_or(u32::MAX);
         let all = full.saturating_add(short);
@@ -66,7 +66,7 @@ impl ProbeHistory<'_> {
             && spent.fold(0, u64::saturating_add) <= budget
     }
 
-    /// Whether searching took its part of the budget, and the rest is for confirmations.
+    /// Whether probing has used its fraction of the budget, so that the rest is for confirmations.
     pub(super) fn searched_enough(&self) -> bool {
         let searches = self.probes.iter().filter(|probe| probe.purpose == ProbePurpose::Search);
         let spent = searches.clone().map(took).fold(0, u64::saturating_add);
@@ -74,8 +74,8 @@ impl ProbeHistory<'_> {
             || self.policy().budget_ns.is_some_and(|budget| spent >= budget / SEARCHING)
     }
 
-    /// Length of a confirmation in nanoseconds: as configured, but short enough that the remaining ones fit the budget, and
-    /// at least as long as a probe. Where there is time for fewer than asked for, they take all of it.
+    /// Length of a confirmation in nanoseconds: as configured, but short enough that the remaining ones fit the budget,
+    /// and at least as long as a probe. If there is time for fewer than requested, they take all of it.
     pub(super) fn confirmation_ns(&self, at: Option<f64>) -> u64 {
         let (units_per_s, probes) =
             (at.and_then(|at| self.units_per_s(at)), at.map_or(1, |at| self.missing_at(at)));
@@ -95,8 +95,8 @@ impl ProbeHistory<'_> {
         planned.min(fits.max(needed).max(self.policy().probe_ns))
     }
 
-    /// Confirmations that a value needs: as many as asked for. Where ops are few and nothing is confirmed, it needs no more
-    /// than there is time for, but one at least: what counts is what they show together.
+    /// Number of confirmations that a value needs: the requested number. With few ops, and if nothing is confirmed yet,
+    /// only as many as there is time for, but at least one, because confirmations are judged together.
     pub(super) fn confirmations_needed(&self, at: f64) -> u32 {
         let asked = self.policy().confirmations;
         let Some(budget) = self.policy().budget_ns.filter(|_| self.settles) else {
@@ -110,8 +110,8 @@ impl ProbeHistory<'_> {
         self.confirmed_at(at).saturating_add(in_time).clamp(1, asked.max(1))
     }
 
-    /// Confirmations that a value may take in what others leave: where ops are few, more than asked may show together what
-    /// these do not.
+    /// Number of confirmations that a value may use in the remaining time: with few ops, more than the requested number
+    /// may together show what that number does not.
     pub(super) fn confirmations_of_one(&self, at: Option<f64>) -> u32 {
         let least = self.policy().confirmations;
         let Some(budget) = self.policy().budget_ns.filter(|_| self.coarse.is_some()) else {
@@ -129,7 +129,7 @@ impl ProbeHistory<'_> {
         u32::try_from(in_time).unwrap_or(u32::MAX).min(most).max(least)
     }
 
-    /// The same as nanoseconds, of a value that none has been made of.
+    /// The same in nanoseconds, for a value without any confirmation.
     pub(super) fn confirmations_of_one_ns(&self) -> f64 {
         to_f64(self.one_confirmation_ns()) * f64::from(self.confirmations_of_one(None))
     }
@@ -138,9 +138,9 @@ impl ProbeHistory<'_> {
         self.policy().confirmation_ns.max(self.lengthened_ns(ProbePurpose::Confirm))
     }
 
-    /// Length of a probe in nanoseconds at the expected units per second, if `probes` of this length have to fit the
-    /// remaining budget; without an expectation as configured. A probe that cannot have enough ops may still show a
-    /// miss, and is not lengthened.
+    /// Length of a probe in nanoseconds at the expected units per second, if `probes` probes of this length must fit
+    /// the remaining budget; as configured without an expectation. A probe that cannot have enough ops may still
+    /// show a miss, and is not lengthened.
     pub(super) fn measured_ns(
         &self,
         purpose: ProbePurpose,
@@ -154,7 +154,8 @@ impl ProbeHistory<'_> {
         measured.max(policy.least_ns(purpose)).max(self.lengthened_ns(purpose))
     }
 
-    /// Where ops are so few that one probe decides nothing, probes take their part of the budget.
+    /// If ops are so few that a single probe decides nothing, probes take their fraction of the
+    /// budget.
     fn lengthened_ns(&self, purpose: ProbePurpose) -> u64 {
         let part = match purpose {
             ProbePurpose::Search => PROBE,
@@ -166,14 +167,15 @@ impl ProbeHistory<'_> {
         budget.map_or(0, |budget| (budget / part).saturating_sub(around))
     }
 
-    /// Whether confirmations of a value cannot have ops enough for their percentiles in what is left.
+    /// Whether confirmations of a value cannot have enough ops for their percentiles in the remaining
+    /// budget.
     pub(super) fn is_too_rare(&self, at: f64) -> bool {
         let needed = self.units_per_s(at).map_or(0, |rate| self.policy().needed_ns(rate));
         let least = self.policy().confirmation_ns;
         needed > self.longest_ns(ProbePurpose::Confirm, self.missing_at(at)).max(least)
     }
 
-    /// The same of a value that is probed before.
+    /// The same for a value that is probed first.
     pub(super) fn is_too_rare_after_a_probe(&self, at: f64) -> bool {
         let needed = self.units_per_s(at).map_or(0, |rate| self.policy().needed_ns(rate));
         let all = self.policy().confirmations.saturating_add(1);
@@ -190,8 +192,8 @@ impl ProbeHistory<'_> {
         })
     }
 
-    /// What a probe takes that measures so long: besides, what the last one of its purpose took, else what was
-    /// estimated.
+    /// Total duration of a probe with this measuring time: its overhead is that of the last probe with the
+    /// same purpose, or else the estimated one.
     fn takes(&self, purpose: ProbePurpose, measured_ns: u64) -> u64 {
         let mut of_purpose = self.probes.iter().rev();
         let last = of_purpose.find(|probe| probe.purpose == purpose && probe.measured_ns > 0);

@@ -1,6 +1,6 @@
-//! The record of a search: its probes, the mark, what to make of it, and the last probe's record.
+//! The record of a search: its probes, the mark, its judgments, and the last probe's record.
 //!
-//! It only judges the search as a whole.
+//! Judges only the search as a whole.
 
 use highwater_model::display::{duration, rate, span};
 use highwater_model::judgment::{
@@ -17,7 +17,7 @@ use highwater_model::units::Nanos;
 use super::history::{has_held, how_confirmed};
 use crate::whole::{Whole, undecided, unknown};
 
-/// Confirmations that are no longer than this are those of `--quick`, which cannot be advised again.
+/// Confirmations up to this length are those of `--quick`, which must not be recommended again.
 const QUICK_CONFIRMATION: Nanos = Nanos::from_secs(30);
 
 /// The record of a search so far; `last` is that of its last probe.
@@ -40,8 +40,8 @@ fn unfinished(judged: &mut Judgments) {
     judged.measurement = unknown(ReasonCode::Interrupted, message, figures, None);
 }
 
-/// The confirmations show the objective together, whatever the last one shows by itself; but the mark
-/// may be below the floor, or not hold for long. What is judged of the soak is that of the last probe.
+/// All confirmations together decide the objective, whatever the last one shows alone; but the mark
+/// may be below the floor, or not hold for long. The judgment of the soak is that of the last probe.
 fn marked(judged: &mut Judgments, search: &SearchRecord, mark: &Mark, soak: Option<&ProbeRecord>) {
     let own = std::mem::take(&mut judged.objective.reasons);
     let mut reasons: Vec<Reason> = below_floor(search, mark).into_iter().collect();
@@ -127,12 +127,12 @@ fn unmarked(whole: &mut Whole, search: &SearchRecord, no_mark: &NoMark) {
             let message = "the search was stopped by the user";
             ended(whole, IncidentKind::Interrupted, message);
         }
-        // The judgment of the data is that of the probe that found it.
+        // The judgment of the data is that of the probe that found wrong data.
         NoMarkReason::WrongData => {}
     }
 }
 
-/// Why probes decided nothing.
+/// Why probes did not decide.
 fn inconclusive(search: &SearchRecord, why: NoMarkReason, history: &str) -> Judgment<Measurement> {
     let (code, message, hint) = match why {
         NoMarkReason::TooFewOps => (
@@ -163,8 +163,8 @@ fn inconclusive(search: &SearchRecord, why: NoMarkReason, history: &str) -> Judg
     unknown(code, message, history, Some(hint))
 }
 
-/// The value whose confirmation would probably decide: the highest that passed, else the lower end of the estimate, else
-/// the lowest that failed.
+/// The value whose confirmation would probably decide: the highest that passed, or else the lower end of the estimate,
+/// or else the lowest that failed.
 fn undecided_value(search: &SearchRecord) -> Option<f64> {
     let SearchOutcome::NoMark(no_mark) = search.outcome.as_ref()? else {
         return None;
@@ -173,8 +173,8 @@ fn undecided_value(search: &SearchRecord) -> Option<f64> {
     no_mark.highest_met.or(estimated).or(no_mark.lowest_failed)
 }
 
-/// As many times its budget let a search without a mark probably confirm one: what was spent, one more probe and its
-/// confirmations. At least two.
+/// Factor for the budget with which a search without a mark would probably confirm one: the spent budget plus one
+/// more probe and its confirmations. At least two.
 pub fn budgets_needed(search: &SearchRecord) -> u64 {
     let policy = &search.policy;
     let needed = undecided_value(search).map_or(0, |at| policy.needed_ns(at));
@@ -184,7 +184,8 @@ pub fn budgets_needed(search: &SearchRecord) -> u64 {
     policy.budget_ns.map_or(2, |budget| all.div_ceil(budget.max(1))).max(2)
 }
 
-/// `at 8,070 rows/s probes of 2 min 30 s would decide: …`; absent where no rate says how many ops a probe has.
+/// `at 8,070 rows/s probes of 2 min 30 s would decide: …`; absent if no rate determines the number of ops of a
+/// probe.
 fn length_that_decides(search: &SearchRecord) -> Option<String> {
     let at = undecided_value(search)?;
     let policy = &search.policy;
@@ -206,7 +207,7 @@ fn rounded_up(ns: u64, seconds: u64) -> u64 {
     ns.div_ceil(unit).saturating_mul(unit)
 }
 
-/// What ended a search ends its record too.
+/// An incident that ended a search also ends its record.
 fn ended(whole: &mut Whole, kind: IncidentKind, message: &str) {
     whole.ended(kind, message);
     let Some(code) = kind.reason() else {
@@ -232,9 +233,9 @@ fn history(search: &SearchRecord, no_mark: &NoMark) -> String {
     if said.is_empty() { "nothing passed and nothing failed".to_owned() } else { said.join(", ") }
 }
 
-/// How often a mark was confirmed, in the words of every output: `3 of 3 times for 30 s`. Those that met the objective as
-/// measured, but show it only together with the others, are no part of the first number: `2 of 3 times for 30 s, and all 3
-/// together`; `2 of 4 times for 30 s, and 3 of them together`.
+/// How often a mark was confirmed, in the words of every output: `3 of 3 times for 30 s`. Confirmations that met the
+/// objective as measured, but show it only together with the others, are not included in the first number: `2 of 3
+/// times for 30 s, and all 3 together`; `2 of 4 times for 30 s, and 3 of them together`.
 pub fn times_confirmed(search: &SearchRecord, mark: &Mark) -> String {
     let of_mark = mark.confirmations;
     let of_mark =

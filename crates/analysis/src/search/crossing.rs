@@ -1,15 +1,15 @@
-//! Where the share of late ops passes what is allowed, by all probes together: as a distribution, so that what is not
-//! known is part of it.
+//! The rate at which the fraction of late ops exceeds the allowed one, from all probes together, as a distribution
+//! that includes its uncertainty.
 //!
-//! Over the logarithm of the rate, the logarithm of the share by what is allowed is nearly straight: y = b (x − θ). θ is
-//! the crossing. Late ops come in bursts, whose number is Poisson's: a share of s over a time t is as good as K = E s of
-//! them, with E = t / φ. How much time a burst stands for, φ, is taken from all probes together: of few ops a probe that saw
-//! few bursts believes too much in them. For each slope b the level is a gamma's then, exactly (A. Gelman et al.,
-//! "Bayesian data analysis", 3rd edition, 2013, section 2.6). Of few ops b shows badly, but it is not unknown: most
-//! targets have 3 to 30. So b has a prior, which data outweigh where there are any, and the whole is a mixture over
-//! slopes.
+//! The logarithm of the late fraction over the allowed one is nearly linear in the logarithm of the rate: y = b (x −
+//! θ). θ is the crossing. Late ops come in bursts with a Poisson-distributed number: a fraction of s over a time t is
+//! equivalent to K = E s bursts, with E = t / φ. The time per burst, φ, is estimated from all probes together, because
+//! with few ops a probe with few bursts overestimates their precision. For each slope b, the level then has exactly a
+//! gamma distribution (A. Gelman et al., "Bayesian data analysis", 3rd edition, 2013, section 2.6). Few ops determine
+//! b poorly, but it is not unknown: most targets have 3 to 30. So b has a prior, which enough data outweigh, and the
+//! distribution is a mixture over slopes.
 //!
-//! Must not choose what to probe.
+//! Must not select the next probe.
 
 use highwater_model::numbers::{len_to_f64, to_f64};
 use highwater_model::search::{Estimate, ProbeRecord, SearchAxis, SearchRecord};
@@ -19,34 +19,36 @@ use super::length::{ops_needed, units_per_op};
 use super::pooled_exceedance::{MARGIN_ERRORS, bursts, bursts_within, steady_share};
 use crate::throughput::solve;
 
-/// Higher shares, by what is allowed, are too far from the crossing to be on the line, or to tell of bursts there.
+/// Higher fractions, relative to the allowed one, are too far from the crossing to be on the line, or to show
+/// bursts there.
 pub(super) const FARTHEST: f64 = 8.0;
 const FARTHEST_BURSTS: f64 = 3.0;
-/// So are lower ones than this, where they are known by more bursts than these.
+/// The same applies to fractions below this, if they are based on more bursts than this.
 const NEAREST: f64 = 0.1;
 const FEW: f64 = 3.0;
-/// Probes are coarse from this ratio of their margin to the width of the mark on.
+/// Probes are coarse from this ratio of their margin to the mark's tolerance on.
 const COARSE: f64 = 2.0;
-/// And that have fewer ops than this: of more, steps of the mark's width find it.
+/// Probes must also have fewer ops than this: with more, steps of the mark's tolerance find it.
 const FEW_OPS: f64 = 100_000.0;
-/// The line is off by this part of the logarithm's distance from the crossing.
+/// The line has an error of this fraction of the logarithm's distance from the crossing.
 const BENDS: f64 = 0.1;
-/// The prior of a slope: lognormal about this, with this deviation of the logarithm, between these bounds.
+/// The prior of a slope: lognormal around this value, with this standard deviation of the logarithm,
+/// between these bounds.
 const SLOPE: f64 = 9.0;
 const SLOPE_SPREAD: f64 = 0.8;
 const SLOPES: (f64, f64) = (2.0, 400.0);
-/// Slopes that stand for all.
+/// Grid of slopes.
 const PARTS: u32 = 64;
-/// That bursts are Poisson's is believed as if this many probes had shown it.
+/// Prior weight, in probes, of the assumption that the number of bursts is Poisson-distributed.
 const SCATTER_DEGREES: f64 = 4.0;
-/// Fewest late ops of a burst that is one.
+/// Minimum number of late ops in a burst.
 const OPS_OF_BURST: f64 = 2.0;
-/// Fewest bursts that tell anything.
+/// Minimum number of bursts that are meaningful.
 const FEWEST: f64 = 2.0;
-/// Each end of an interval leaves out this much.
+/// Probability beyond each end of an interval.
 const TAIL: f64 = 0.05;
-/// Student's law of some degrees is nearly a logistic one of this steepness, and ends here; parts below that weight are
-/// left out.
+/// Student's distribution with some degrees of freedom is nearly a logistic one of this steepness, and is truncated
+/// here; components below that weight are omitted.
 const LOGISTIC: f64 = 1.6;
 const FAR: f64 = 20.0;
 const NEGLIGIBLE: f64 = 1e-6;
@@ -56,13 +58,13 @@ const NEGLIGIBLE: f64 = 1e-6;
 pub(super) struct Crossing {
     parts: Vec<Part>,
     slope: f64,
-    /// Nanoseconds of what is allowed that a burst of late ops stands for.
+    /// Nanoseconds of allowed lateness per burst of late ops.
     burst_ns: f64,
-    /// The same of confirmations, which scatter as all probes do.
+    /// The same for confirmations, which vary like all probes.
     scattered_ns: f64,
 }
 
-/// What holds where the slope is this.
+/// The component for this slope.
 #[derive(Debug)]
 struct Part {
     weight: f64,
@@ -72,14 +74,14 @@ struct Part {
     scale: f64,
 }
 
-/// A probe: the logarithm of its rate, the bursts that it saw, and those that would be allowed.
+/// A probe: the logarithm of its rate, its number of bursts, and the allowed number.
 struct Point {
     x: f64,
     seen: f64,
     allowed: f64,
 }
 
-/// What a burst of late ops stands for, in nanoseconds of what is allowed; absent where there was none.
+/// Nanoseconds of allowed lateness per burst of late ops; absent without late ops.
 pub(super) fn burst_ns<'a>(
     probes: impl Iterator<Item = &'a ProbeRecord>,
     search: &SearchRecord,
@@ -100,17 +102,16 @@ pub(super) fn burst_ns<'a>(
     (bursts > 0.0).then_some(ns / bursts)
 }
 
-/// How the late ops of a probe came.
+/// The bursts of late ops in a probe.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LateBursts {
-    /// Mean number of late ops of one.
+    /// Mean number of late ops in a burst.
     pub ops: f64,
-    /// Mean time from one to the next, nanoseconds.
+    /// Mean time from one burst to the next, nanoseconds.
     pub every_ns: f64,
 }
 
-/// The bursts in which the late ops of a probe came; absent where they came one by one, as chance has it, or no share of
-/// them is bounded.
+/// The bursts of late ops in a probe; absent if late ops were independent, or if no fraction of them is bounded.
 pub fn late_bursts(search: &SearchRecord, probe: &ProbeRecord) -> Option<LateBursts> {
     let (late, margin) = steady_share(probe, search).filter(|(late, _)| *late > 0.0)?;
     let quantile_ppm = ops_needed(&search.objective.stated)?.quantile_ppm;
@@ -126,17 +127,18 @@ fn point(probe: &ProbeRecord, search: &SearchRecord, burst_ns: f64) -> Option<Po
     let (late, _) = steady_share(probe, search).filter(|(late, _)| *late <= FARTHEST)?;
     let allowed = to_f64(probe.measured_ns) / burst_ns;
     let seen = late * allowed;
-    // Far below the crossing a line is wrong, and where nothing is late nothing is wrong.
+    // Far below the crossing, a line is wrong; without late ops, this does not matter.
     if late < NEAREST && seen > FEW {
         return None;
     }
-    // A line is only nearly right, so that far from the crossing no number of them tells more than that.
+    // A line is only approximately right, so far from the crossing no number of bursts is more precise
+    // than that.
     let bend = if late > 0.0 { BENDS * late.ln() } else { 0.0 };
     let part = 1.0 / (1.0 + seen * bend * bend);
     Some(Point { x: probe.at.ln(), seen: seen * part, allowed: allowed * part })
 }
 
-/// Absent where no probe was near it.
+/// Absent if no probe was near it.
 pub(super) fn crossing<'a>(
     probes: impl Iterator<Item = &'a ProbeRecord> + Clone,
     search: &SearchRecord,
@@ -166,7 +168,7 @@ pub(super) fn crossing<'a>(
         .collect();
     let most = parts.iter().map(|part| part.weight).fold(f64::NEG_INFINITY, f64::max);
     let best = parts.iter().max_by(|a, b| a.weight.total_cmp(&b.weight))?;
-    // Bursts that scatter by more than Poisson's law count less.
+    // Bursts that vary more than a Poisson distribution count less.
     let off = |p: &Point| {
         let mean = p.allowed * (best.slope * (p.x - best.at)).exp();
         (p.seen - mean).powi(2) / mean.max(0.1)
@@ -188,7 +190,8 @@ pub(super) fn crossing<'a>(
 }
 
 impl Crossing {
-    /// Whether a search probe has few ops, and tells the values apart worse than the mark is to be known.
+    /// Whether a search probe has few ops, and distinguishes values less precisely than the mark
+    /// requires.
     pub(super) fn is_coarse(&self, search: &SearchRecord) -> bool {
         let policy = &search.policy;
         let margin = MARGIN_ERRORS * (self.burst_ns / to_f64(policy.probe_ns)).sqrt();
@@ -199,7 +202,7 @@ impl Crossing {
             && ops < FEW_OPS
     }
 
-    /// Where confirmations that measure this long together hold with this probability.
+    /// The rate at which confirmations of this total length pass with this probability.
     pub(super) fn candidate(&self, probability: f64, together_ns: f64) -> f64 {
         let allowed = together_ns / self.scattered_ns;
         let within = bursts_within(allowed);
@@ -209,13 +212,13 @@ impl Crossing {
         })
     }
 
-    /// The middle, and an interval of 90%.
+    /// The median, and a 90% interval.
     pub(super) fn estimate(&self) -> Estimate {
         let at = |probability| self.quantile(probability, |part| (part.at, part.scale));
         Estimate { value: at(0.5), low90: at(TAIL), high90: at(1.0 - TAIL) }
     }
 
-    /// Of a mixture of such laws, each by its middle and scale.
+    /// A quantile of a mixture of such distributions, each given by its median and scale.
     fn quantile(&self, probability: f64, of: impl Fn(&Part) -> (f64, f64)) -> f64 {
         let parts: Vec<(f64, f64, f64)> = self
             .parts

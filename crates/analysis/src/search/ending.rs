@@ -1,6 +1,6 @@
-//! How a search ends: with the mark, or with the reason why there is none.
+//! The end of a search: the mark, or the reason why there is none.
 //!
-//! Must not choose what to probe.
+//! Must not select the next probe.
 
 use highwater_model::search::{
     Mark, NoMark, NoMarkReason, ProbeRecord, ProbeVerdict, SearchOutcome,
@@ -9,8 +9,8 @@ use highwater_model::search::{
 use super::estimate::estimate;
 use super::history::{ProbeHistory, Value, how_confirmed, judged};
 
-/// A search that does not go on: a value that was confirmed before stays the mark, but not where data
-/// are wrong.
+/// A search that cannot continue: a value that was already confirmed stays the mark, unless data are
+/// wrong.
 pub(super) fn ended(history: &ProbeHistory<'_>, why: NoMarkReason) -> SearchOutcome {
     match history.confirmed() {
         Some(value) if why != NoMarkReason::WrongData => SearchOutcome::Mark(mark(history, value)),
@@ -18,7 +18,7 @@ pub(super) fn ended(history: &ProbeHistory<'_>, why: NoMarkReason) -> SearchOutc
     }
 }
 
-/// What ends a search whatever it knows.
+/// Conditions that end a search regardless of its results.
 pub(super) fn stopped(probes: &[ProbeRecord]) -> Option<NoMarkReason> {
     let last = probes.last()?;
     let before = probes.iter().rev().nth(1).map(|probe| probe.verdict);
@@ -44,8 +44,8 @@ pub(super) fn nothing_confirmed(history: &ProbeHistory<'_>, why: NoMarkReason) -
     }
 }
 
-/// Where no value passed, and the ops of the lowest one took longer than its probe measured, or none
-/// came to its end, the ops are the reason, whatever the objective.
+/// If no value passed, and the ops of the lowest one took longer than its probe measured, or none of
+/// them ended, the ops are the reason, whatever the objective.
 fn outlasted(history: &ProbeHistory<'_>, why: NoMarkReason) -> NoMarkReason {
     let outlasted = match why {
         NoMarkReason::BelowLowest | NoMarkReason::BudgetSpent => {
@@ -65,13 +65,14 @@ fn lowest_outlasted(history: &ProbeHistory<'_>) -> bool {
     })
 }
 
-/// Neither well nor with an error: whatever was sent was still waited for when its probe was over.
+/// No op ended, successfully or with an error: all sent ops were still pending when the probe
+/// ended.
 fn nothing_ended(history: &ProbeHistory<'_>) -> bool {
     let mut probes = history.probes.iter();
     probes.all(|probe| probe.measured_ns > 0 && probe.failed_ops == 0)
 }
 
-/// A value that was confirmed as often as it had to be.
+/// A value with the required number of confirmations.
 pub(super) fn mark(history: &ProbeHistory<'_>, value: &Value) -> Mark {
     let confirmations = history.confirmations_at(value.at);
     let lengths = confirmations.iter().map(|probe| probe.measured_ns);

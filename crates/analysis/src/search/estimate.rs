@@ -1,15 +1,16 @@
-//! Where the objective is just met, by all probes together, and how well that is known.
+//! The rate at which the objective is just met, from all probes together, with its interval.
 //!
-//! A confirmed value is a floor, so it errs to the low side. An estimate errs to both sides alike. It
-//! must not choose what to probe.
+//! A confirmed value is a floor, so it errs to the low side. An estimate errs equally to both sides.
+//! Must not select the next probe.
 //!
-//! - *Shares of late or failed ops*: a line through the logarithms of these fractions crosses what is
-//!   allowed there. Each point has the margin of its own fraction, and more the farther it is from the
-//!   crossing, since a line is only nearly right. The interval is Fieller's (E. C. Fieller, Journal of
-//!   the Royal Statistical Society B 16, 1954), which is exact for the ratio of two estimates. What
-//!   overloaded probes reached caps it.
-//! - *Throughput*: what overloaded probes reached is the capacity.
-//! - Where neither is known, or what was seen refutes it: the confirmed value, or the highest that passed, and the lowest
+//! - *Fractions of late or failed ops*: the rate at which a line through the logarithms of these
+//!   fractions crosses the allowed fraction. Each point has the margin of its own fraction, plus a
+//!   margin that grows with its distance from the crossing, since a line is only approximately right.
+//!   The interval is Fieller's (E. C. Fieller, Journal of the Royal Statistical Society B 16, 1954),
+//!   which is exact for the ratio of two estimates. The rates that overloaded probes reached limit
+//!   it.
+//! - *Throughput*: the rate that overloaded probes reached is the capacity.
+//! - If neither is known, or if measurements refute it: the confirmed value, or the highest that passed, and the lowest
 //!   that was shown to fail.
 
 use highwater_model::judgment::ReasonCode;
@@ -21,40 +22,41 @@ use super::history::{ProbeHistory, judged};
 use super::length::{of_few_ops, units_per_op};
 use crate::throughput::student_quantile;
 
-/// Each end of the interval leaves out this much.
+/// Probability beyond each end of the interval.
 const TAIL: f64 = 0.05;
-/// The standard normal exceeds this with that probability.
+/// The standard normal quantile for that probability.
 const NORMAL_95: f64 = 1.645;
-/// What a probe reached scatters by about this much, relative; two of them show their scatter badly, so
-/// that it counts as much as this number of further ones.
+/// Assumed relative variation of the rate that a probe reaches. Two probes determine their variation
+/// poorly, so this value has the weight of this number of further ones.
 const SCATTER: f64 = 0.003;
 const SCATTER_WEIGHT: f64 = 4.0;
-/// Of few ops intervals are longer by this factor; where no line tells, by the second.
+/// With few ops, intervals are longer by this factor; without a line, by the second one.
 const WIDENED: f64 = 2.0;
 const WIDENED_WITHOUT_LINE: f64 = 2.5;
-/// A search probe has few ops for a rate to be overloaded by more than chance if they are fewer than this.
+/// With fewer ops than this, a search probe cannot show that an overload is more than random variation.
 const FEW_OPS: f64 = 30_000.0;
-/// With fewer ops than this, a line reaches so far from the crossing that its bend moves it by this part.
+/// With fewer ops than this, a line extends so far from the crossing that its curvature moves it by this
+/// fraction.
 const MANY_OPS: f64 = 300_000.0;
 const BEND: f64 = 0.008;
 /// Overloaded probes up to this far above the lowest failed value show the capacity; an overload far
 /// above it may cost capacity.
 const CLOSE: f64 = 1.5;
 
-/// Absent where nothing passed or nothing failed, and no line says more.
+/// Absent if nothing passed or nothing failed, and there is no line either.
 ///
-/// It never lies above what was seen: what was reached anywhere, and the rates that were overloaded or whose
-/// confirmations missed. A line or a mean that lies there all the same is refuted, and the bracket is what is left.
+/// It never lies above the measurements: the rates reached by any probe, and the rates that were overloaded or
+/// whose confirmations missed. A line or a mean above them is refuted, and only the bracket remains.
 pub(super) fn estimate(history: &ProbeHistory<'_>) -> Option<Estimate> {
     let confirmed = history.confirmed().map_or(0.0, |value| value.at);
     let found = if history.search.objective.allows_a_share() {
-        // Of overloaded probes that reached less than was confirmed, chance had a part.
+        // If overloaded probes reached less than the confirmed rate, random variation contributed.
         let reached = reached(history).filter(|reached| reached.high90 > confirmed);
         let most = reached.map_or(f64::INFINITY, |reached| reached.high90);
         let line = history.crossing().map(|crossing| crossing.estimate());
         line.filter(|line| line.low90 < most).map(|line| capped(line, most, most))
     } else {
-        // What was confirmed is sustained, whatever the overloaded probes drew.
+        // A confirmed rate is sustained, whatever the overloaded probes reached.
         reached(history).filter(|found| found.value >= confirmed)
     };
     let found = found.map(|found| widened(history, found));
@@ -70,14 +72,15 @@ pub(super) fn estimate(history: &ProbeHistory<'_>) -> Option<Estimate> {
         })
 }
 
-/// Of few ops chance lets confirmations miss below what holds, by as much as it lets others hold above it.
+/// With few ops, confirmations may miss by chance below the true mark, by as much as others may pass above
+/// it.
 fn missed_by_chance(history: &ProbeHistory<'_>, missed: f64) -> f64 {
     let budget = history.policy().budget_ns.filter(|_| has_fewer_ops(history, FEW_OPS));
     let per_s = missed / units_per_op(history.search);
     budget.map_or(0.0, |budget| of_few_ops(per_s * Nanos(budget).as_secs_f64()).above)
 }
 
-/// No rate is sustained above this, and for certain none above that.
+/// No rate above the first value is sustained, and certainly none above the second.
 fn capped(found: Estimate, most: f64, certain: f64) -> Estimate {
     Estimate {
         value: found.value.min(most),
@@ -86,7 +89,7 @@ fn capped(found: Estimate, most: f64, certain: f64) -> Estimate {
     }
 }
 
-/// Of few ops the margins themselves are known badly.
+/// With few ops, the margins themselves are uncertain.
 fn widened(history: &ProbeHistory<'_>, found: Estimate) -> Estimate {
     let factor = match &history.coarse {
         Some(_) => WIDENED,
@@ -99,10 +102,10 @@ fn widened(history: &ProbeHistory<'_>, found: Estimate) -> Estimate {
 }
 
 fn bracket(history: &ProbeHistory<'_>, most: f64) -> Option<Estimate> {
-    // What only short probes passed may not hold.
+    // A rate that only short probes passed may not hold.
     let low = history.confirmed().or_else(|| history.low())?.at;
     let high = history.shown_to_fail_above(low)?.at.min(most);
-    // A probe shows a rate no better than what it reached scatters.
+    // A probe determines a rate no more precisely than the variation of its throughput.
     let scatter = 1.0 + scatter(history) * NORMAL_95;
     (low <= high).then(|| Estimate {
         value: (low * high).sqrt(),
@@ -111,18 +114,19 @@ fn bracket(history: &ProbeHistory<'_>, most: f64) -> Option<Estimate> {
     })
 }
 
-/// The most that was acknowledged per second in any probe, with chance; without a bound for sessions.
+/// The highest acknowledged rate of any probe, plus random variation; unbounded for sessions.
 fn most_seen(history: &ProbeHistory<'_>) -> f64 {
     if history.policy().axis == SearchAxis::Sessions {
         return f64::INFINITY;
     }
     let reached = history.probes.iter().map(|probe| probe.acknowledged_per_s);
-    // Beside what was reached: a rate that passed is sustained, whatever was drawn of it.
+    // In addition to the reached rates: a rate that passed is sustained, whatever its arrivals
+    // offered.
     let passed = history.low().map_or(0.0, |low| low.at);
     reached.fold(passed, f64::max) * (1.0 + 2.0 * SCATTER)
 }
 
-/// The lowest value at which a probe was overloaded, or a confirmation shown to miss.
+/// The lowest value at which a probe was overloaded, or a confirmation was shown to miss.
 fn lowest_missed(history: &ProbeHistory<'_>) -> f64 {
     let low = history.confirmed().map_or(0.0, |value| value.at);
     let missed = judged(history.probes).filter(|probe| {
@@ -135,7 +139,7 @@ fn lowest_missed(history: &ProbeHistory<'_>) -> f64 {
     missed.map(|probe| probe.at).filter(|at| *at > low).fold(f64::INFINITY, f64::min)
 }
 
-/// Whether a search probe of the highest rate that passed had fewer ops than these.
+/// Whether a search probe of the highest rate that passed had fewer ops than this.
 fn has_fewer_ops(history: &ProbeHistory<'_>, most: f64) -> bool {
     let policy = history.policy();
     let at = history.confirmed().or_else(|| history.low()).map_or(f64::MAX, |value| value.at);
@@ -143,14 +147,15 @@ fn has_fewer_ops(history: &ProbeHistory<'_>, most: f64) -> bool {
     policy.axis == SearchAxis::Rate && ops < most
 }
 
-/// Not by ops that failed, whose share the line is about.
+/// Not because of failed ops, whose fraction the line describes.
 fn is_overloaded(probe: &ProbeRecord) -> bool {
     let has = |code: ReasonCode| probe.reasons.contains(&code);
     let fails = has(ReasonCode::ObjectiveErrors) || has(ReasonCode::ObjectiveRejected);
     has(ReasonCode::Backlog) || (has(ReasonCode::RateNotSustained) && !fails)
 }
 
-/// How what a probe reached scatters, relative: by those that reached their rate, where it is drawn.
+/// Relative variation of the rate that a probe reaches: from probes that reached their rate, if
+/// arrivals are random.
 fn scatter(history: &ProbeHistory<'_>) -> f64 {
     let passed = judged(history.probes).filter(|probe| probe.verdict == ProbeVerdict::Passed);
     let off = |probe: &ProbeRecord| (probe.acknowledged_per_s / probe.at - 1.0).powi(2);
@@ -162,9 +167,9 @@ fn scatter(history: &ProbeHistory<'_>) -> f64 {
     f64::max((squares / number).sqrt(), SCATTER)
 }
 
-/// The capacity, by the throughput of overloaded probes; absent where rejections may have cost some of
-/// it, or where there are none. Where one node of several is overloaded the others reach more, which the rates at which
-/// it was bound.
+/// The capacity, from the throughput of overloaded probes; absent if rejections may have reduced it, or without such
+/// probes. If one node of several is overloaded, the others reach more, which is bounded by the rates at which that was
+/// the case.
 fn reached(history: &ProbeHistory<'_>) -> Option<Estimate> {
     if history.policy().axis == SearchAxis::Sessions {
         return None;

@@ -1,6 +1,6 @@
-//! Where the mark probably lies, from what probes measured beyond pass and fail.
+//! The probable location of the mark, from measurements of probes beyond pass and fail.
 //!
-//! A guess only chooses the next probe. It never becomes a result.
+//! A guess only selects the next probe. It never becomes a result.
 
 use highwater_model::judgment::ReasonCode;
 use highwater_model::plan::Objective;
@@ -8,17 +8,17 @@ use highwater_model::search::SearchAxis;
 
 use super::history::{ProbeHistory, Status, Value};
 
-/// An open probe that reached less than this share of its rate shows where the target gives out.
+/// An open probe that reached less than this fraction of its rate shows the target's capacity.
 const GAVE_OUT: f64 = 0.98;
-/// A rate that passed refutes a limit below this share of it.
+/// A rate that passed refutes a limit below this fraction of it.
 const NOT_REFUTED: f64 = 0.95;
-/// A straight line is followed so far beyond its points, as a factor.
+/// Maximum extrapolation of a straight line beyond its points, as a factor.
 const FARTHEST: f64 = 2.0;
 
-/// A value and the pressure there.
+/// A value and its margin to the objective.
 type Point = (f64, f64);
 
-/// A guess of the mark; `without` leaves one value's own figures out.
+/// A guess of the mark; `without` excludes the figures of one value.
 pub(super) fn mark(history: &ProbeHistory<'_>, without: Option<f64>) -> Option<f64> {
     let knee = knee(history, without);
     if !history.search.objective.allows_a_share() {
@@ -31,7 +31,7 @@ pub(super) fn mark(history: &ProbeHistory<'_>, without: Option<f64>) -> Option<f
         .filter(|value| knee.is_none_or(|knee| value.at < knee))
         .filter_map(|value| Some((value.at, value.pressure?)))
         .collect();
-    // Where the target gives out every op is late, though few may fail.
+    // If the target is at its capacity, every op is late, even if few fail.
     if history.search.objective.bounds_latency() {
         points.extend(knee.map(|knee| (knee, all_late(history))));
     }
@@ -39,12 +39,12 @@ pub(super) fn mark(history: &ProbeHistory<'_>, without: Option<f64>) -> Option<f
     root(&points).or(knee)
 }
 
-/// Whether all other probes foretell that this value fails.
+/// Whether all other probes predict that this value fails.
 pub(super) fn foretells(history: &ProbeHistory<'_>, failed: &Value) -> bool {
     mark(history, Some(failed.at)).is_some_and(|mark| mark <= failed.at)
 }
 
-/// Where the target gives out: what the lowest overloaded probe reached, or closed load.
+/// The target's capacity: the rate reached by the lowest overloaded probe, or by closed load.
 fn knee(history: &ProbeHistory<'_>, without: Option<f64>) -> Option<f64> {
     if history.policy().axis == SearchAxis::Sessions {
         return None;
@@ -56,13 +56,13 @@ fn knee(history: &ProbeHistory<'_>, without: Option<f64>) -> Option<f64> {
     });
     let reached = overloaded.map(|value| value.acknowledged_per_s).find(|reached| *reached > 0.0);
     let closed = history.closed_throughput().filter(|reached| *reached > 0.0);
-    // Closed load may have had too few sessions, and an overload may cost capacity: a rate that
-    // passed far above says so.
+    // Closed load may have had too few sessions, and an overload may reduce capacity; a rate that
+    // passed far above shows this.
     let low = history.low().map_or(0.0, |low| low.at);
     reached.or(closed).filter(|knee| *knee > low * NOT_REFUTED)
 }
 
-/// The pressure when every op is late: ln(1 ÷ share allowed), of the strictest percentile.
+/// The margin if every op is late: ln(1 ÷ allowed fraction), for the strictest percentile.
 fn all_late(history: &ProbeHistory<'_>) -> f64 {
     let strictest =
         history.search.objective.stated.iter().filter_map(Objective::quantile_ppm).max();
@@ -71,8 +71,8 @@ fn all_late(history: &ProbeHistory<'_>) -> f64 {
     (1e6 / allowed).ln()
 }
 
-/// Where the pressure passes through zero: between the nearest points on both sides of it, else
-/// beyond the two nearest.
+/// The rate at which the margin is zero: between the nearest points on both sides, or else beyond
+/// the two nearest.
 fn root(points: &[Point]) -> Option<f64> {
     let below = points.iter().rev().find(|point| point.1 <= 0.0);
     let above =

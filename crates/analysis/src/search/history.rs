@@ -1,6 +1,6 @@
-//! What finished probes say of each value: passed, failed, or beyond the load generator.
+//! Results of finished probes by value: passed, failed, or beyond the load generator.
 //!
-//! It gathers and answers; it decides nothing.
+//! Collects and queries them. Must not decide anything.
 
 use highwater_model::judgment::ReasonCode;
 use highwater_model::search::{
@@ -12,26 +12,28 @@ use super::crossing::{Crossing, FARTHEST, crossing};
 use super::pooled_exceedance;
 use super::step::{Step, askable, is_same};
 
-/// Probes of the load generator's own doing that make a value its ceiling: one, and its repetition.
+/// Number of probes limited by the load generator that make a value its ceiling: one, and its
+/// repetition.
 const INVALID_TIMES: usize = 2;
 
-/// A step below refuted values is one width, and at most as many more as this power of two.
+/// A step below refuted values is one tolerance, times at most this power of two.
 const WIDEST_STEP: usize = 3;
 
-/// Closed load is tried so often with fewer sessions where nothing is acknowledged.
+/// Maximum number of times that closed load is tried with fewer sessions if nothing is
+/// acknowledged.
 const ESTIMATES_MAX: u32 = 4;
 
-/// The lowest value that is probed is at most this part of what closed load made.
+/// The lowest probed value is at most this fraction of the rate of closed load.
 const BELOW_CLOSED: f64 = 0.8;
 
-/// What is known of a value.
+/// The result for a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Status {
-    /// The objective was met, at last.
+    /// The objective was met in the last probe.
     Met,
-    /// It was missed, at last, or its confirmations refute it.
+    /// It was missed in the last probe, or its confirmations refute it.
     Failed,
-    /// The load generator gave out, twice.
+    /// The load generator was saturated, twice.
     Ceiling,
 }
 
@@ -42,31 +44,33 @@ pub(super) struct Value {
     pub(super) status: Status,
     /// Probes that failed.
     pub(super) failures: u32,
-    /// It failed only by search probes, and by a latency that is not clearly above its bound.
+    /// It failed only in search probes, and by a latency that is not clearly above its bound.
     pub(super) is_open: bool,
     /// A probe was shown to fail there.
     pub(super) is_shown: bool,
-    /// Confirmations that passed, and those that are still to be made.
+    /// Confirmations that passed, and those still missing.
     pub(super) confirmed: u32,
     pub(super) lacks: u32,
-    /// What all its confirmations would probably show together; of its longest probes.
+    /// The probable result of all its confirmations together, from its longest probes.
     pub(super) pressure: Option<f64>,
     /// Units acknowledged per second, of the last probe.
     pub(super) acknowledged_per_s: f64,
-    /// Why it failed, of the last probe that did.
+    /// Why it failed, from the last probe that did.
     pub(super) reasons: Vec<ReasonCode>,
 }
 
-/// All that is known.
+/// The results of all probes.
 #[derive(Debug)]
 pub(super) struct ProbeHistory<'a> {
     pub(super) search: &'a SearchRecord,
     pub(super) probes: &'a [ProbeRecord],
     /// Ascending.
     pub(super) values: Vec<Value>,
-    /// Where the share of late ops passes what is allowed, if ops are so few that one probe decides nothing.
+    /// The rate at which the fraction of late ops exceeds the allowed one, if ops are so few that one probe
+    /// decides nothing.
     pub(super) coarse: Option<Crossing>,
-    /// Ops are few and nothing is confirmed yet: then fewer confirmations than asked for may do.
+    /// Ops are few and nothing is confirmed yet: then fewer confirmations than requested may be
+    /// enough.
     pub(super) settles: bool,
 }
 
@@ -95,7 +99,7 @@ impl<'a> ProbeHistory<'a> {
             .filter_map(|at| {
                 let of_value: Vec<&ProbeRecord> =
                     judged(self.probes).filter(|p| is_same(p.at, at)).collect();
-                // Where one probe decides, those of other values add nothing.
+                // If one probe decides, those of other values add no information.
                 let above: Vec<&ProbeRecord> = judged(self.probes)
                     .filter(|_| is_coarse)
                     .filter(|p| p.at > at && counts(p, true))
@@ -111,7 +115,8 @@ impl<'a> ProbeHistory<'a> {
             .collect()
     }
 
-    /// What a short probe failed, and not clearly, passes where a longer one held above it.
+    /// A value that a short probe failed, but not clearly, passes if a longer probe passed above
+    /// it.
     fn lift(&mut self) {
         let mut held_above = false;
         for value in self.values.iter_mut().rev() {
@@ -127,23 +132,24 @@ impl<'a> ProbeHistory<'a> {
         }
     }
 
-    /// Where the share of late ops passes what is allowed, by all probes together.
+    /// The rate at which the fraction of late ops exceeds the allowed one, from all probes
+    /// together.
     pub(super) fn crossing(&self) -> Option<Crossing> {
         crossing(judged(self.probes), self.search)
     }
 
-    /// Where the confirmations would just hold, by all probes together.
+    /// The value whose confirmations would just pass, from all probes together.
     pub(super) fn expected_mark(&self) -> Option<f64> {
         pooled_exceedance::crossing(judged(self.probes), self.search)
     }
 
-    /// The lowest value that failed clearly, or by a confirmation.
+    /// The lowest value that failed clearly, or in a confirmation.
     pub(super) fn failed_clearly(&self) -> Option<f64> {
         let failed = |value: &&Value| value.status != Status::Met && !value.is_open;
         self.values.iter().find(failed).map(|value| value.at)
     }
 
-    /// The value that failed this number of failures before the last.
+    /// The failed value that is this number of failures before the last one.
     pub(super) fn failed_before(&self, failures: u32) -> Option<f64> {
         let failed = judged(self.probes).filter(|probe| has_failed(probe, self.policy()));
         let failed: Vec<f64> = failed.map(|probe| probe.at).collect();
@@ -151,7 +157,7 @@ impl<'a> ProbeHistory<'a> {
         Some(failed[first])
     }
 
-    /// What was known before the last `probes`.
+    /// The results before the last `probes` probes.
     pub(super) fn before(&self, probes: u32) -> Option<Self> {
         let left = self.probes.len().checked_sub(usize::try_from(probes).ok()?)?;
         Some(Self::new(self.search, &self.probes[..left]))
@@ -190,7 +196,7 @@ impl<'a> ProbeHistory<'a> {
         values.find(|value| value.at > at && value.status == Status::Failed && value.is_shown)
     }
 
-    /// Values at which the load generator gave out.
+    /// Values at which the load generator was saturated.
     pub(super) fn ceilings(&self) -> u32 {
         let ceilings = self.values.iter().filter(|value| value.status == Status::Ceiling);
         u32::try_from(ceilings.count()).unwrap_or(u32::MAX)
@@ -206,26 +212,26 @@ impl<'a> ProbeHistory<'a> {
             .collect()
     }
 
-    /// Units per second that closed load reached, if it was asked.
+    /// Units per second that closed load reached, if it was run.
     pub(super) fn closed_throughput(&self) -> Option<f64> {
         let mut estimates = self.probes.iter().rev();
         let estimate = estimates.find(|probe| probe.verdict == ProbeVerdict::Estimated)?;
         Some(estimate.acknowledged_per_s)
     }
 
-    /// Whether closed load answered nothing, though fewer sessions may wait less for each other.
+    /// Whether closed load got no response, although fewer sessions may wait less for each other.
     pub(super) fn may_estimate_again(&self) -> bool {
         let estimates = self.probes.iter().filter(|probe| probe.purpose == ProbePurpose::Estimate);
         let fewest = estimates.map(|probe| probe.at).fold(f64::INFINITY, f64::min);
         fewest > 1.0 && estimates_without_answer(self.probes) < ESTIMATES_MAX
     }
 
-    /// Probes that passed one after the other, to the last one.
+    /// Number of consecutive passed probes, up to the last one.
     pub(super) fn met_streak(&self) -> u32 {
         self.streak(|probe| passes(probe, self.policy()))
     }
 
-    /// Probes that failed one after the other, to the last one.
+    /// Number of consecutive failed probes, up to the last one.
     pub(super) fn failed_streak(&self) -> u32 {
         self.streak(|probe| has_failed(probe, self.policy()))
     }
@@ -239,8 +245,8 @@ impl<'a> ProbeHistory<'a> {
     }
 
     /// Units per second that a probe at this value is expected to have acknowledged: the rate
-    /// itself, or of sessions what the nearest value below it reached, which more sessions reach,
-    /// too. Absent where nothing is known.
+    /// itself, or for sessions the rate reached by the nearest value below it, which more sessions
+    /// reach as well. Absent if unknown.
     pub(super) fn units_per_s(&self, at: f64) -> Option<f64> {
         if self.policy().axis == SearchAxis::Rate {
             return Some(at);
@@ -261,13 +267,13 @@ impl<'a> ProbeHistory<'a> {
         })
     }
 
-    /// Whether anything was to be confirmed.
+    /// Whether there was any confirmation.
     pub(super) fn confirms(&self) -> bool {
         let mut probes = self.probes.iter();
         probes.any(|probe| probe.purpose == ProbePurpose::Confirm)
     }
 
-    /// Candidates that did not stand their confirmation.
+    /// Number of candidates that failed their confirmation.
     pub(super) fn failed_candidates(&self) -> usize {
         self.refuted().count()
     }
@@ -283,7 +289,7 @@ impl<'a> ProbeHistory<'a> {
             .filter(move |value| confirms(value.at))
     }
 
-    /// Whether confirmations of the lowest refuted value saw more late ops than the line reaches.
+    /// Whether confirmations of the lowest refuted value had more late ops than the line covers.
     pub(super) fn refutes_by_far(&self) -> bool {
         self.refuted().next().is_some_and(|lowest| {
             let mut probes = judged(self.probes).filter(|probe| is_same(probe.at, lowest.at));
@@ -291,15 +297,15 @@ impl<'a> ProbeHistory<'a> {
         })
     }
 
-    /// Below the values whose confirmations refuted them, by a step that is bounded, as what passed before cannot be far
-    /// off; absent without one.
+    /// A value below the refuted ones, by a bounded step, because a value that passed before cannot be far off; absent
+    /// without a refuted value.
     pub(super) fn below_refuted(&self, steps: usize) -> Option<f64> {
         let lowest = self.refuted().next()?.at;
         let widths = 2_f64.powi(i32::try_from(steps.min(WIDEST_STEP)).unwrap_or(0));
         Some(self.value(lowest / (1.0 + self.policy().width).powf(1.0 + widths)))
     }
 
-    /// Search probes that failed one after the other after the last confirmation.
+    /// Number of consecutive failed search probes after the last confirmation.
     pub(super) fn failed_since_confirmation(&self) -> u32 {
         let failed = self.probes.iter().rev().take_while(|probe| {
             probe.purpose == ProbePurpose::Search && has_failed(probe, self.policy())
@@ -318,12 +324,12 @@ impl<'a> ProbeHistory<'a> {
         self.values.iter().filter(|value| value.lacks == 0).count()
     }
 
-    /// Confirmations that a value has passed.
+    /// Number of confirmations that a value has passed.
     pub(super) fn confirmed_at(&self, at: f64) -> u32 {
         u32::try_from(self.confirmations_at(at).len()).unwrap_or(u32::MAX)
     }
 
-    /// Confirmations that a value still lacks; of one that has all, one.
+    /// Number of confirmations that a value still lacks; 1 if it has all.
     pub(super) fn missing_at(&self, at: f64) -> u32 {
         let known = self.values.iter().find(|value| is_same(value.at, at));
         known.map_or_else(|| self.confirmations_needed(at), |value| value.lacks).max(1)
@@ -343,22 +349,22 @@ impl<'a> ProbeHistory<'a> {
             .collect()
     }
 
-    /// Whether the ends of a bracket are as near as asked, or nothing lies between them.
+    /// Whether the ends of a bracket are as close as requested, or no value lies between them.
     pub(super) fn is_narrow(&self, low: f64, high: f64) -> bool {
         let policy = self.policy();
         let adjacent = policy.axis == SearchAxis::Sessions && high - low <= 1.0 + 1e-9;
-        // Rounded values may differ by a digit more than the width.
+        // Rounded values may differ by one digit more than the tolerance.
         adjacent || high / low <= (1.0 + policy.width) * (1.0 + 1e-3)
     }
 
-    /// A value within the search's bounds, as it can be asked.
+    /// A value within the search's bounds, rounded to one that can be probed.
     pub(super) fn value(&self, at: f64) -> f64 {
         let policy = self.policy();
         let most = policy.highest.unwrap_or(f64::MAX);
         askable(policy.axis, at.max(self.lowest()).min(most))
     }
 
-    /// Nothing below this is probed: never more than closed load made.
+    /// Lower values are not probed; it never exceeds the rate of closed load.
     pub(super) fn lowest(&self) -> f64 {
         let lowest = self.policy().lowest;
         let closed = self.closed_throughput().filter(|reached| *reached > 0.0);
@@ -368,7 +374,7 @@ impl<'a> ProbeHistory<'a> {
         }
     }
 
-    /// The next value above one that can be asked, where values are whole; else the same.
+    /// The next higher value if values are whole numbers; otherwise the same value.
     pub(super) fn after(&self, at: f64) -> f64 {
         match self.policy().axis {
             SearchAxis::Sessions => at + 1.0,
@@ -381,7 +387,7 @@ impl<'a> ProbeHistory<'a> {
     }
 }
 
-/// Estimates of which nothing was acknowledged.
+/// Number of estimates without any acknowledgment.
 pub(super) fn estimates_without_answer(probes: &[ProbeRecord]) -> u32 {
     let without = probes.iter().filter(|probe| {
         probe.verdict == ProbeVerdict::Estimated && probe.acknowledged_per_s <= 0.0
@@ -389,13 +395,13 @@ pub(super) fn estimates_without_answer(probes: &[ProbeRecord]) -> u32 {
     u32::try_from(without.count()).unwrap_or(u32::MAX)
 }
 
-/// Probes that were to judge a value.
+/// Probes that judge a value.
 pub(super) fn judged(probes: &[ProbeRecord]) -> impl Iterator<Item = &ProbeRecord> + Clone {
     probes.iter().filter(|probe| probe.purpose != ProbePurpose::Estimate)
 }
 
-/// Too few ops are no failure yet: a higher rate, or a longer probe, has more. And a search probe
-/// need not show by itself what the confirmations, which take longer, would show together.
+/// Too few ops are not a failure yet: a higher rate, or a longer probe, has more. And a search
+/// probe alone need not show what the confirmations, which are longer, would show together.
 fn passes(probe: &ProbeRecord, policy: &SearchPolicy) -> bool {
     let searches = probe.purpose == ProbePurpose::Search;
     match probe.verdict {
@@ -418,32 +424,32 @@ fn has_failed(probe: &ProbeRecord, policy: &SearchPolicy) -> bool {
     }
 }
 
-/// Whether a probe failed by a latency that is not clearly above its bound.
+/// Whether a probe failed only by a latency that is not clearly above its bound.
 fn is_unclear(probe: &ProbeRecord) -> bool {
     probe.verdict == ProbeVerdict::NotDecided
         || (may_be_a_moment(probe) && pooled_exceedance::is_unclear(probe))
 }
 
-/// Whether a probe met the objective, though perhaps with too little confidence by itself.
+/// Whether a probe met the objective, although perhaps not with enough confidence alone.
 pub(super) fn has_held(probe: &ProbeRecord) -> bool {
     probe.verdict == ProbeVerdict::Passed
         || (is_open_share(probe) && probe.late.is_some_and(|late| late <= 1.0))
 }
 
-/// Whether a share was neither shown to be met nor to be missed, and nothing else spoke against the probe.
+/// Whether a fraction was shown neither to be met nor to be missed, and the probe had no other failure.
 fn is_open_share(probe: &ProbeRecord) -> bool {
     probe.verdict == ProbeVerdict::NotDecided
         && probe.late.is_some()
         && probe.pressure.is_some_and(|bound| bound > 0.0)
 }
 
-/// Whether a confirmation counts with the others of its value: what it shows too little of, they may show together. Where
-/// ops are few, chance alone puts many above what is allowed.
+/// Whether a confirmation is judged together with the others of its value: together they may show what it alone does
+/// not. With few ops, many confirmations exceed the allowed fraction by chance alone.
 fn counts(probe: &ProbeRecord, is_coarse: bool) -> bool {
     has_held(probe) || (is_coarse && is_open_share(probe))
 }
 
-/// How the confirmations of a value came out.
+/// The result of a value's confirmations.
 pub(super) fn how_confirmed(
     probes: &[ProbeRecord],
     at: f64,
@@ -462,7 +468,7 @@ pub(super) fn how_confirmed(
     }
 }
 
-/// The last probe that showed that a search's mark is sustained; none without a mark.
+/// The last probe that showed that a search's mark is sustained; `None` without a mark.
 pub(crate) fn confirmation(search: &SearchRecord) -> Option<&ProbeRecord> {
     let Some(SearchOutcome::Mark(mark)) = &search.outcome else {
         return None;
@@ -474,8 +480,8 @@ pub(crate) fn confirmation(search: &SearchRecord) -> Option<&ProbeRecord> {
     })
 }
 
-/// Whether a failure can be put down to a moment of the target, such as a stall: it missed a
-/// latency and nothing else. What was rejected, failed or piled up did so because of the rate.
+/// Whether a failure can be explained by a temporary condition of the target, such as a stall: it
+/// missed a latency and nothing else. Rejections, failures, and backlogs are caused by the rate.
 fn may_be_a_moment(probe: &ProbeRecord) -> bool {
     let beyond_latency = [
         ReasonCode::ObjectiveErrors,
@@ -488,19 +494,19 @@ fn may_be_a_moment(probe: &ProbeRecord) -> bool {
     is(&ReasonCode::ObjectiveLatency) && !beyond_latency.iter().any(is)
 }
 
-/// What the probes of a value are read by.
+/// The context for interpreting the probes of a value.
 #[derive(Clone, Copy)]
 struct Rules<'a> {
     policy: &'a SearchPolicy,
     is_coarse: bool,
-    /// Confirmations that a value needs, and those that it may take.
+    /// Number of confirmations that a value needs, and the number that it may use.
     needed: u32,
     most: u32,
 }
 
-/// Whether the confirmations refute a value: one failed, unless it contradicts one that held, as in
-/// a stall, by its latency alone; or those that count do not show it together, or hardly will. `above` are probes of higher
-/// values, of whose ops no fewer were late.
+/// Whether the confirmations refute a value: one failed, unless it contradicts a passed one only by its latency, as in
+/// a stall; or the ones that count do not show it together, or probably will not. `above` are probes of higher values,
+/// which had at least as many late ops.
 fn is_refuted(confirmations: &[&ProbeRecord], above: &[&ProbeRecord], rules: Rules<'_>) -> bool {
     let Rules { policy, is_coarse, most, .. } = rules;
     let (counting, others): (Vec<&ProbeRecord>, Vec<&ProbeRecord>) =
@@ -547,7 +553,7 @@ fn value(
         Status::Failed
     };
     let last = probes.last()?;
-    // Where ops are few, as many as asked may show too little together: then it takes more.
+    // With few ops, the requested number may show too little together; then more are needed.
     let is_shown = !is_coarse || pooled_exceedance::may_hold(&held, above, 0);
     let missing = needed.saturating_sub(number(&held));
     Some(Value {

@@ -1,24 +1,26 @@
 //! The search for the mark: from the finished probes to the next one, or to the end.
 //!
-//! A pure function of the search's record and its probes; a caller runs the probe and asks again.
-//! Nothing here runs anything, keeps state, or draws a random number.
+//! A pure function of the search's record and its probes; a caller runs the probe and calls again.
+//! Must not run anything, keep state, or use random numbers.
 //!
 //! 1. *Estimate*: closed load shows the order of magnitude (unless a first value is given).
 //! 2. *Steps*: up while probes pass, down while they fail, by factors that grow.
-//! 3. *Narrowing* of the bracket [highest that passed, lowest that failed]. What probes measured
-//!    says where to look: the throughput that a failed probe reached is where the target gives
-//!    out, and the logarithm of the share of late ops is nearly straight in the rate (exactly so
-//!    for M/M/1, where P(T > t) = e^(−(μ−λ)t)). Where the guess does not help, steps from the
-//!    nearer end double, up to the middle; so no shape of the target can hold the search up.
-//! 4. *Confirmation* of the highest that passed, over longer probes. One failure lowers the
-//!    candidate, unless it contradicts one that held: then it is made again, once. What each of
-//!    them shows with too little confidence, all of them may show together. A failure that nothing
-//!    foretold is looked at again first: it may have been a stall.
-//! 5. *Raising*: where latencies are bounded, a straight line through what all probes measured says
-//!    which value within the bracket confirmations would hold. It is confirmed instead, or after.
-//! 6. *Soak*, where it is asked for: the confirmed value once more, for long.
+//! 3. *Narrowing* of the bracket [highest that passed, lowest that failed]. The measurements of
+//!    probes guide the search: the throughput that a failed probe reached is the target's capacity,
+//!    and the logarithm of the fraction of late ops is nearly linear in the rate (exactly for
+//!    M/M/1, where P(T > t) = e^(−(μ−λ)t)). If the guess does not help, steps from the nearer end
+//!    double, up to the middle, so no shape of the target's response can delay the search.
+//! 4. *Confirmation* of the highest value that passed, with longer probes. One failure lowers the
+//!    candidate, unless it contradicts a passed confirmation: then it is repeated once.
+//!    Confirmations that lack confidence alone may have enough together. An unexpected failure is
+//!    probed again first, because it may have been a stall.
+//! 5. *Raising*: if latencies are bounded, a straight line through the measurements of all probes
+//!    predicts the highest value within the bracket that would pass confirmations. It is confirmed
+//!    instead, or afterwards.
+//! 6. *Soak*, if requested: one long run at the confirmed value.
 //!
-//! A probe that was invalid, or lost its target, says nothing; so the same step follows it again.
+//! A probe that was invalid, or lost its target, provides no result, so the same step follows
+//! again.
 //!
 //! Bracketing and safeguarded interpolation: R. P. Brent, "Algorithms for minimization without
 //! derivatives", 1973, chapter 4; doubling steps: J. L. Bentley & A. C. Yao, "An almost optimal
@@ -64,50 +66,52 @@ pub use step::Step;
 pub(crate) use verdict::rows_before;
 pub use verdict::{Probed, probed};
 
-/// Probes of a whole search, confirmations included, in nine of ten searches; one in twenty takes fewer, and one in
-/// twenty more. Over the targets of `docs/concepts/accuracy.md`; a test holds it.
+/// Number of probes of a whole search, including confirmations, in nine of ten searches; one in twenty takes fewer,
+/// and one in twenty more. Over the targets of `docs/concepts/accuracy.md`; verified by a test.
 pub const PROBES_OF_NINE_IN_TEN: RangeInclusive<u32> = 7..=17;
 
-/// Where the first probe after an estimate goes, as a share of closed load's throughput: just
-/// below it where nothing bounds the latency, else where queues are usually still short.
+/// The first probe after an estimate, as a fraction of closed load's throughput: just below it if
+/// nothing bounds the latency, otherwise where queues are usually still short.
 const SHARE_WITHOUT_LATENCY: f64 = 0.985;
 const SHARE_WITH_LATENCY: f64 = 0.8;
-/// The load generator gave out at the upper end of the bracket, and the target did not this much
-/// below it: narrowing further would say nothing of the target.
+/// The load generator was saturated at the upper end of the bracket, and the target was not at this
+/// fraction below it: narrowing further would show nothing about the target.
 const CEILING_NEAR: f64 = 1.5;
-/// Guesses that are followed before they are checked for having helped, in a bracket as wide as this.
+/// Number of guesses that are followed before checking whether they helped, in a bracket of this
+/// width.
 const GUESSES: u32 = 2;
 const WIDE: f64 = 1.25;
-/// Bounds of a single step: down it asks for less; up it may flood a target, by all that is beyond its
-/// limit, so it goes only so far above what was sustained.
+/// Bounds of a single step: down is harmless; up may flood a target with the excess over its limit, so
+/// it is limited to this factor above the sustained rate.
 const LONGEST_STEP: f64 = 64.0;
 const LONGEST_STEP_UP: f64 = 4.0;
-/// A candidate above the lower end of a narrow bracket is worth its confirmations where it gains this
-/// much, by the width; it is taken so far below the expected mark, and at most so far above that end.
+/// A candidate above the lower end of a narrow bracket is worth its confirmations if it gains this
+/// much, relative to the tolerance; it is chosen this far below the expected mark, and at most this
+/// far above that end.
 const GAIN: f64 = 0.3;
 const MARGIN: f64 = 0.1;
 const REACH: f64 = 3.0;
 /// From this number of failed candidates on, the next one is lower than the highest rate that passed.
 const LOWERED_FROM: usize = 3;
-/// The step below refuted candidates doubles with each of them, up to this part.
+/// The step below refuted candidates doubles with each of them, up to this fraction.
 const WIDEST: f64 = 0.12;
-/// Candidates that may fail before the lower end is good enough; and how often a confirmed value is
-/// raised.
+/// Number of candidates that may fail before the lower end is accepted, and number of times that a
+/// confirmed value is raised.
 const FAILED_CANDIDATES: usize = 4;
 const RAISES: usize = 2;
-/// A candidate is taken where its confirmations hold with this probability; the last one that there is time for with the
-/// second. Higher ones leave the mark farther below the truth than fewer failures are worth.
+/// A candidate is chosen such that its confirmations pass with this probability; the last one for which there is time,
+/// with the second. Higher probabilities would place the mark farther below the true one than fewer failures are worth.
 const PROBABLE: f64 = 0.6;
 const SURE: f64 = 0.8;
-/// Each candidate that was refuted shows that the line promised too much: the next one may fail with this part of the
-/// probability.
+/// Each refuted candidate shows that the line was too optimistic: the failure probability of the next one is
+/// multiplied by this.
 const LESS_EACH_TIME: f64 = 0.7;
 /// Closed load without any acknowledged op is tried again with the sessions divided by this.
 const FEWER_SESSIONS: u32 = 8;
 /// An estimate shows an order of magnitude: more time would only cost the target more load.
 const LONGEST_ESTIMATE_NS: u64 = 15_000_000_000;
 
-/// What to do after these probes.
+/// The next step after these probes.
 pub fn next(search: &SearchRecord, probes: &[ProbeRecord]) -> Step {
     let (probes, soak) = soak::apart(probes);
     soak::after(search, probes, soak, searched(search, probes))
@@ -121,8 +125,8 @@ fn searched(search: &SearchRecord, probes: &[ProbeRecord]) -> Step {
     within(&history, next_step(&history))
 }
 
-/// What a probe at this value measures, nanoseconds: as long as its purpose asks for, and longer
-/// where the percentiles of the objective take longer to be judged. An estimate judges nothing.
+/// Measuring time of a probe at this value, nanoseconds: as its purpose requires, and longer if the
+/// percentiles of the objective take longer to judge. An estimate does not judge.
 pub fn measured_ns(
     search: &SearchRecord,
     probes: &[ProbeRecord],
@@ -140,13 +144,13 @@ pub fn measured_ns(
     }
 }
 
-/// By what the sessions of the next estimate are divided: where all that closed load sends times out, each op waited for
-/// those of the others.
+/// Divisor for the sessions of the next estimate: if every op of closed load times out, each op waited for those of the
+/// others.
 pub fn sessions_divisor(probes: &[ProbeRecord]) -> u32 {
     FEWER_SESSIONS.saturating_pow(history::estimates_without_answer(probes))
 }
 
-/// The end of a search that is not to go on, with what is known all the same.
+/// The end of a search that must not continue, with its results so far.
 pub fn end_early(
     search: &SearchRecord,
     probes: &[ProbeRecord],
@@ -189,7 +193,7 @@ fn first(history: &ProbeHistory<'_>) -> Step {
     }
 }
 
-/// Nothing failed yet: up, to where the limit is expected, or by growing steps.
+/// Nothing has failed yet: steps up to the expected limit, or by growing factors.
 fn up(history: &ProbeHistory<'_>, low: &Value) -> Step {
     let width = 1.0 + history.policy().width;
     if history.policy().highest.is_some_and(|most| low.at >= most) {
@@ -209,7 +213,7 @@ fn up(history: &ProbeHistory<'_>, low: &Value) -> Step {
     history.probe(at.max(low.at * width).max(history.after(low.at)))
 }
 
-/// Nothing passed yet: down, to where the limit is expected, or by growing steps.
+/// Nothing has passed yet: steps down to the expected limit, or by growing factors.
 fn down(history: &ProbeHistory<'_>, high: &Value) -> Step {
     let policy = history.policy();
     let lowest = history.lowest();
@@ -219,11 +223,12 @@ fn down(history: &ProbeHistory<'_>, high: &Value) -> Step {
         return no_mark(history, why);
     }
     if high.status == Status::Ceiling {
-        // What closed load reached is the load generator's, and says nothing of where the target's limit is.
+        // The rate of closed load is the load generator's limit, and shows nothing about the target's.
         return history.probe(high.at / grow(SQRT_2, history.ceilings().saturating_sub(1)));
     }
     let width = 1.0 + policy.width;
-    // What probes passed was refuted by longer ones: the mark cannot be far, however many of these failed.
+    // A value that probes passed was refuted by longer ones: the mark cannot be far, however many of these
+    // failed.
     if let Some(below) = history.below_refuted(history.failed_candidates().saturating_sub(1)) {
         let near = match history.failed_since_confirmation() {
             0 => below,
@@ -241,8 +246,8 @@ fn down(history: &ProbeHistory<'_>, high: &Value) -> Step {
     history.probe(at.max(lowest))
 }
 
-/// Narrows the bracket, then confirms its lower end. Where not even its upper end can be confirmed in the time that is
-/// left, nothing below it can.
+/// Narrows the bracket, then confirms its lower end. If not even its upper end can be confirmed in the remaining time,
+/// no value below it can.
 fn between(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Step {
     let width = 1.0 + history.policy().width;
     if !history.confirms() && history.is_too_rare(high.at) {
@@ -266,7 +271,7 @@ fn between(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Step {
         Some(mark) => mark * below(history),
         None => middle,
     };
-    // One more probe there must leave a narrow bracket, or one that is narrower by its middle.
+    // One more probe there must result in a narrow bracket, or halve it.
     let (least, most) = (low.at * width, high.at / width);
     let at = if least <= most { at.clamp(least, most) } else { middle };
     let rounded = history.value(at);
@@ -275,8 +280,8 @@ fn between(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Step {
     Step::Probe { at: chosen.max(history.after(low.at)) }
 }
 
-/// Whether the bracket is wide, and guesses did not halve it: they are wrong, always to one side. So are those of which
-/// one after the other failed, each just below the one before, whatever passed in between.
+/// Whether the bracket is wide, and guesses did not halve it: then they are wrong, always to the same side. The same
+/// applies to consecutive guesses that failed, each just below the previous one, whatever passed in between.
 fn creeps(history: &ProbeHistory<'_>) -> bool {
     let Some((low, high)) = history.low().zip(history.high()) else {
         return false;
@@ -290,7 +295,7 @@ fn creeps(history: &ProbeHistory<'_>) -> bool {
     now > WIDE.ln() && is_slow
 }
 
-/// The bracket is narrow: its lower end is the candidate, if its upper end failed for good.
+/// The bracket is narrow: its lower end is the candidate, if the failure of its upper end is final.
 fn settle(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Step {
     if high.status == Status::Ceiling {
         return Step::End(ended(history, NoMarkReason::ClientCeiling));
@@ -311,8 +316,9 @@ fn settle(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Step {
     confirm(history, low)
 }
 
-/// A value above the lower end of the bracket, and perhaps beyond an upper end that did not fail
-/// clearly, which confirmations would probably hold; before the lower end is confirmed, or after.
+/// A value above the lower end of the bracket, and possibly beyond an upper end that did not fail
+/// clearly, that would probably pass confirmations; before the lower end is confirmed, or
+/// afterwards.
 fn candidate(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Option<f64> {
     let width = history.policy().width;
     let begun = low.confirmed > 0 && low.lacks > 0;
@@ -323,7 +329,7 @@ fn candidate(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Option<f6
         return None;
     }
     let Some(mark) = history.expected_mark() else {
-        // Nothing tells where; but a longer probe of the upper end decides.
+        // There is no prediction, but a longer probe of the upper end decides.
         return (low.confirmed == 0 && high.is_open).then_some(high.at);
     };
     let most = history.failed_clearly().unwrap_or(f64::MAX) / (1.0 + width * GAIN / 2.0);
@@ -332,9 +338,9 @@ fn candidate(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Option<f6
     (at > low.at * (1.0 + width * GAIN)).then_some(at)
 }
 
-/// Where ops are so few that one probe decides nothing, the line through all of them does: probes at the crossing until it
-/// is known as well as the mark is to be, or searching took its part of the time; then a candidate that its confirmations
-/// will probably hold, and where it was refuted, the next one below it.
+/// If ops are so few that one probe decides nothing, the line through all of them decides: probes at the crossing until
+/// it is as precise as the mark must be, or until probing has used its fraction of the time; then a candidate that will
+/// probably pass its confirmations, and if it is refuted, the next one below it.
 fn by_line(history: &ProbeHistory<'_>) -> Option<Step> {
     let policy = history.policy();
     if history.high()?.status == Status::Ceiling {
@@ -344,7 +350,7 @@ fn by_line(history: &ProbeHistory<'_>) -> Option<Step> {
         let at = raise(history, confirmed).filter(|_| history.coarse.is_some());
         return at.map(|at| Step::Confirm { at });
     }
-    // What has begun is finished, unless it was refuted.
+    // Confirmations that have begun are finished, unless the value was refuted.
     if let Some(begun) = history.begun() {
         return Some(Step::Confirm { at: begun.at });
     }
@@ -358,8 +364,9 @@ fn by_line(history: &ProbeHistory<'_>) -> Option<Step> {
     Some(Step::Confirm { at: below_refuted_by_line(history, crossing, PROBABLE) })
 }
 
-/// Where confirmations hold with this probability, below all that failed clearly: where some were refuted, by a step that
-/// matters, and more so the more contradicted what was expected; but no farther than what growing steps reach.
+/// The value whose confirmations pass with this probability, below all that failed clearly: if some were refuted, by a
+/// significant step, which is larger the more of them contradicted the prediction; but no farther than growing steps
+/// reach.
 fn below_refuted_by_line(history: &ProbeHistory<'_>, crossing: &Crossing, probability: f64) -> f64 {
     let width = history.policy().width;
     let failed = history.failed_candidates();
@@ -378,22 +385,23 @@ fn below_refuted_by_line(history: &ProbeHistory<'_>, crossing: &Crossing, probab
     )
 }
 
-/// The next candidate, where candidates failed before and none was confirmed. That probes passed what
-/// confirmations do not hold was chance, so from the third failure on it is lower than what passed, by
-/// steps that grow.
+/// The next candidate, if candidates failed before and none was confirmed. Probes then passed by
+/// chance what confirmations refute, so from the third failure on it is lower than the value that
+/// passed, by growing steps.
 fn lowered(history: &ProbeHistory<'_>, low: &Value) -> Option<f64> {
     let steps = history.failed_candidates().checked_sub(LOWERED_FROM)?;
     if history.confirmed().is_some() {
         return None;
     }
-    // What has begun is finished, unless it was refuted.
+    // Confirmations that have begun are finished, unless the value was refuted.
     if let Some(begun) = history.begun() {
         return Some(begun.at);
     }
     history.below_refuted(steps).map(|at| history.value(low.at.min(at)))
 }
 
-/// A value was confirmed below what probes passed: what the line expects between them is tried, too.
+/// A value was confirmed below one that probes passed: the value that the line predicts between them
+/// is tried as well.
 fn raised(history: &ProbeHistory<'_>, confirmed: &Value) -> Step {
     match raise(history, confirmed) {
         Some(at) => Step::Confirm { at },
@@ -401,7 +409,8 @@ fn raised(history: &ProbeHistory<'_>, confirmed: &Value) -> Step {
     }
 }
 
-/// A higher value that confirmations will probably hold, too: by the line of few ops, else at most what a probe passed.
+/// A higher value that will probably pass confirmations as well: from the line for few ops, otherwise at most a value
+/// that a probe passed.
 fn raise(history: &ProbeHistory<'_>, confirmed: &Value) -> Option<f64> {
     let width = history.policy().width;
     if history.failed_candidates() >= FAILED_CANDIDATES || history.confirmed_values() > RAISES {
@@ -426,8 +435,8 @@ fn confirm(history: &ProbeHistory<'_>, low: &Value) -> Step {
     Step::End(SearchOutcome::Mark(mark(history, low)))
 }
 
-/// What can be done of a step: where probes or time run out, the best so far is confirmed. A
-/// confirmation that cannot have ops enough is not begun.
+/// The feasible form of a step: if probes or time run out, the best value so far is confirmed. A
+/// confirmation that cannot have enough ops is not begun.
 fn within(history: &ProbeHistory<'_>, step: Step) -> Step {
     let confirmations = history.policy().confirmations;
     match step {
@@ -452,13 +461,13 @@ fn within(history: &ProbeHistory<'_>, step: Step) -> Step {
     }
 }
 
-/// Whether the highest value that passed can still be confirmed in what is left.
+/// Whether the highest value that passed can still be confirmed in the remaining budget.
 fn can_be_confirmed(history: &ProbeHistory<'_>) -> bool {
     history.low().is_some_and(|low| !history.is_too_rare(low.at))
 }
 
-/// A confirmation, if all that the value still lacks can be made; else that of the highest that
-/// passed; else what is known.
+/// A confirmation, if all confirmations that the value still lacks are possible; otherwise that of
+/// the highest value that passed; otherwise the end with the results so far.
 fn affordable(history: &ProbeHistory<'_>, step: Step) -> Step {
     let Step::Confirm { at } = step else {
         return step;
@@ -475,7 +484,8 @@ fn affordable(history: &ProbeHistory<'_>, step: Step) -> Step {
     let missing = history.missing_at(at);
     let low = history.low();
     let sure = last_resort(history);
-    // One that may fail leaves time for the one that will hold; a better one that is hoped for leaves more.
+    // A candidate that may fail must leave time for one that will pass; a speculative higher one must leave
+    // more.
     let hoped = history.confirmed().is_none() && low.is_some_and(|low| at > low.at);
     let is_sure = sure == Some(Step::Confirm { at }) || history.confirmed().is_some();
     let spare = if hoped { confirmations } else { 0 };
@@ -494,8 +504,8 @@ fn affordable(history: &ProbeHistory<'_>, step: Step) -> Step {
     }
 }
 
-/// What is confirmed where there is no time for another candidate: where the line foretells that it holds for sure, else
-/// what passed, and where candidates failed, clearly below them.
+/// The value to confirm if there is no time for another candidate: one that the line predicts to pass with near
+/// certainty, or else the one that passed, and if candidates failed, one clearly below them.
 fn last_resort(history: &ProbeHistory<'_>) -> Option<Step> {
     if let Some(confirmed) = history.confirmed() {
         return Some(raised(history, confirmed));

@@ -1,50 +1,51 @@
-//! How late ops were, of several probes together: what confirmations would show, and at which value.
+//! Late ops of several probes together: the predicted result of confirmations, and the value at
+//! which they would just pass.
 //!
-//! A probe is short, so its share of late ops has a margin, and its verdict asks for more than the
-//! share itself: the whole of the margin must be within the bound. Confirmations have a smaller
-//! margin together. A search that looked only for values that a single short probe passes would
-//! stay below what its confirmations can show.
+//! A probe is short, so its fraction of late ops has a margin, and its verdict requires the whole
+//! margin to be within the bound. Confirmations together have a smaller margin. A search for values
+//! that a single short probe passes would stay below the values that its confirmations can show.
 
 use highwater_model::judgment::ReasonCode;
 use highwater_model::numbers::{len_to_f64, to_f64};
 use highwater_model::search::{ProbeRecord, ProbeVerdict, SearchPolicy, SearchRecord};
 
-/// Shares of late ops, by what is allowed, between which their logarithm is taken to be straight.
+/// Range of fractions of late ops, relative to the allowed one, within which their logarithm is
+/// assumed to be linear.
 const STRAIGHT: std::ops::RangeInclusive<f64> = 0.1..=8.0;
-/// The margin of all confirmations is taken to be at most this share of what is allowed.
+/// The margin of all confirmations is assumed to be at most this fraction of the allowed one.
 pub(super) const MARGIN_MAX: f64 = 0.7;
 /// A one-sided margin of 95% in standard errors.
 pub(super) const MARGIN_ERRORS: f64 = 1.645;
-/// A candidate is left where its confirmations will hold together less often than by this many standard errors: one in
-/// five.
+/// A candidate is abandoned if its confirmations are this many standard errors from passing together: one in five
+/// would pass.
 const HOPELESS: f64 = 0.84;
 /// See [`bursts`].
 const BEYOND_ROOT: f64 = 1.8;
-/// Fewer bursts than this are not aimed at.
+/// Minimum number of bursts to aim for.
 const FEWEST_WITHIN: f64 = 0.5;
 
-/// The share of late ops by what is allowed, and its margin at 95%.
+/// The fraction of late ops relative to the allowed one, and its margin at 95%.
 pub(super) fn share(probe: &ProbeRecord) -> Option<(f64, f64)> {
     let late = probe.late?;
     Some((late, (probe.pressure?.exp() - late).max(f64::MIN_POSITIVE)))
 }
 
-/// The same, absent for an overloaded probe that is late by a backlog, which grows with its length. Where
-/// ops are only refused there is none.
+/// The same; absent for an overloaded probe whose ops are late because of a backlog, which grows with its
+/// length. If ops are only rejected, there is no backlog.
 pub(super) fn steady_share(probe: &ProbeRecord, search: &SearchRecord) -> Option<(f64, f64)> {
     let beyond = [ReasonCode::RateNotSustained, ReasonCode::Backlog];
     let overloaded = beyond.iter().any(|code| probe.reasons.contains(code));
     share(probe).filter(|_| !overloaded || !search.objective.bounds_latency())
 }
 
-/// Whether a share above what is allowed may be one of chance.
+/// Whether a fraction above the allowed one may be random.
 pub(super) fn is_unclear(probe: &ProbeRecord) -> bool {
     share(probe).is_some_and(|(late, margin)| late - margin <= 1.0)
 }
 
-/// What the confirmations of a value would show together, as a pressure, if each saw the share of
-/// late ops that the longest of these probes saw: the margin of a mean shrinks with the root of the
-/// time.
+/// The result of a value's confirmations together, as a margin to the objective, if each had the
+/// fraction of late ops of the longest of these probes: the margin of a mean shrinks with the
+/// square root of the time.
 pub(super) fn together(probes: &[&ProbeRecord], policy: &SearchPolicy) -> Option<f64> {
     let telling = probes.iter().filter_map(|p| Some((p.measured_ns, share(p)?)));
     let longest = telling.clone().map(|(measured_ns, _)| measured_ns).max()?;
@@ -58,9 +59,10 @@ pub(super) fn together(probes: &[&ProbeRecord], policy: &SearchPolicy) -> Option
     Some(((late + (margins / times).sqrt()) / number).ln())
 }
 
-/// Where the confirmations would just hold, by a straight line through the logarithms of the shares
-/// of all probes, each weighted by the inverse of its variance: with exponential service times this
-/// line is exact for one server, P(T > t) = e^(−(μ−λ)t). Absent where there is no such line.
+/// The value at which the confirmations would just pass, from a straight line through the
+/// logarithms of the fractions of all probes, each weighted by the inverse of its variance: with
+/// exponential service times this line is exact for one server, P(T > t) = e^(−(μ−λ)t). Absent
+/// without such a line.
 pub(super) fn crossing<'a>(
     probes: impl Iterator<Item = &'a ProbeRecord>,
     search: &SearchRecord,
@@ -70,7 +72,7 @@ pub(super) fn crossing<'a>(
         if let Some((late, margin)) = steady_share(probe, search)
             && STRAIGHT.contains(&late)
         {
-            // As it would be at the bound, over the time of all confirmations.
+            // The margin at the bound, over the time of all confirmations.
             let part = to_f64(probe.measured_ns) / all_ns(&search.policy);
             let all = margin / late.sqrt() * part.sqrt();
             sums.add(probe.at, late.ln(), (late / margin).powi(2), all);
@@ -79,10 +81,10 @@ pub(super) fn crossing<'a>(
     sums.crossing()
 }
 
-/// Weighted sums of points (value, ln of the share).
+/// Weighted sums of points (value, ln of the fraction).
 #[derive(Default)]
 struct Sums {
-    /// The first value: others are taken in its unit, so that squares stay exact.
+    /// The first value; others are divided by it, so that squares stay exact.
     unit: f64,
     weight: f64,
     x: f64,
@@ -108,7 +110,7 @@ impl Sums {
 
     fn crossing(&self) -> Option<f64> {
         let spread = self.weight * self.xx - self.x * self.x;
-        // A single value shows no slope.
+        // A single value has no slope.
         if spread <= 1e-9 * self.weight * self.xx {
             return None;
         }
@@ -120,8 +122,9 @@ impl Sums {
     }
 }
 
-/// Shares of late ops over a time. Late ops come in bursts, whose number K is Poisson's: of `ns`, the upper end of 95%
-/// is `share` and a part that shrinks with the root of the time, and one that shrinks with the time.
+/// Fractions of late ops over a time. Late ops come in bursts with a Poisson-distributed number K: over `ns`, the
+/// upper 95% bound is `share` plus a term that shrinks with the square root of the time, and one that shrinks with the
+/// time.
 #[derive(Clone, Copy)]
 struct Pooled {
     share: f64,
@@ -130,22 +133,22 @@ struct Pooled {
     ns: f64,
 }
 
-/// How many bursts have such a margin, as a part of their number: the upper end of 95% of a Poisson number K is nearly K +
-/// 1.645 √K + 1.8.
+/// The number of bursts with such a relative margin: the upper 95% bound of a Poisson number K is nearly K + 1.645 √K +
+/// 1.8.
 pub(super) fn bursts(margin: f64) -> f64 {
     let root = MARGIN_ERRORS * MARGIN_ERRORS + 4.0 * BEYOND_ROOT * margin;
     ((MARGIN_ERRORS + root.sqrt()) / (2.0 * margin)).powi(2)
 }
 
-/// The largest number of bursts whose upper bound is at most `allowed`, by the same margin; at least what a few
-/// confirmations can see.
+/// The largest number of bursts whose upper bound is at most `allowed`, by the same margin; at least the number
+/// that a few confirmations can have.
 pub(super) fn bursts_within(allowed: f64) -> f64 {
     let square = MARGIN_ERRORS * MARGIN_ERRORS + 4.0 * (allowed - BEYOND_ROOT).max(0.0);
     ((square.sqrt() - MARGIN_ERRORS) / 2.0).powi(2).max(FEWEST_WITHIN)
 }
 
-/// The bursts of all probes are counted together, as a sum of Poisson numbers is one: margins that are added one by one
-/// would leave out their skew. Absent where there are none, or one is not known.
+/// The bursts of all probes are counted together, because a sum of Poisson numbers is a Poisson number; adding margins
+/// one by one would ignore their skewness. Absent if there are none, or if one is unknown.
 fn pooled<'a>(probes: impl Iterator<Item = &'a ProbeRecord>) -> Option<Pooled> {
     let (mut late_ns, mut number, mut ns, mut none) = (0.0, 0.0, 0.0, 0.0);
     for probe in probes {
@@ -165,8 +168,8 @@ fn pooled<'a>(probes: impl Iterator<Item = &'a ProbeRecord>) -> Option<Pooled> {
     (ns > 0.0).then(|| Pooled { share: late_ns / ns, root, beyond_root, ns })
 }
 
-/// Whether confirmations of a value show together what each may not, or may after `more` of them. Probes of higher values
-/// count with them where that helps: no fewer of their ops were late.
+/// Whether the confirmations of a value pass together although each may not, or may pass after `more` of them. Probes
+/// of higher values are included if that helps, because they had at least as many late ops.
 pub(super) fn may_hold(own: &[&ProbeRecord], above: &[&ProbeRecord], more: u32) -> bool {
     if own.iter().all(|probe| probe.verdict == ProbeVerdict::Passed) {
         return true;
@@ -179,12 +182,12 @@ pub(super) fn may_hold(own: &[&ProbeRecord], above: &[&ProbeRecord], more: u32) 
     holds(of_own, more_ns) || with_above.is_some_and(|all| holds(all, more_ns))
 }
 
-/// Whether the margin is within what is allowed, or may be after so much more time.
+/// Whether the margin is within the allowed fraction, or may be after this much more time.
 fn holds(seen: Pooled, more_ns: f64) -> bool {
     let all = seen.ns + more_ns;
     let part = seen.ns / all;
     let margin = seen.root * part.sqrt() + seen.beyond_root * part;
-    // What is still to come scatters around what was seen, which is itself known only so well.
+    // Further measurements vary around the observed fraction, which is itself uncertain.
     let error = seen.root / MARGIN_ERRORS * (more_ns / all).sqrt();
     seen.share + margin <= 1.0 + HOPELESS * error
 }

@@ -1,7 +1,7 @@
 //! What may follow a mark: one long run at the confirmed value, to see whether it holds.
 //!
-//! It is made once, whatever it shows, and moves the mark in no direction: a mark says what was
-//! confirmed, and beside it stands whether that held for longer. Only wrong data end the mark.
+//! It runs once, whatever its result, and does not change the mark: a mark states the confirmed
+//! value, and separately whether that held for longer. Only wrong data invalidate the mark.
 
 use highwater_model::search::{
     NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchOutcome, SearchRecord,
@@ -19,7 +19,7 @@ pub(super) fn apart(probes: &[ProbeRecord]) -> (&[ProbeRecord], Option<&ProbeRec
     }
 }
 
-/// What follows a step of the search itself.
+/// The step that follows a step of the search itself.
 pub(super) fn after(
     search: &SearchRecord,
     probes: &[ProbeRecord],

@@ -4,13 +4,13 @@
 
 use highwater_model::search::{SearchAxis, SearchOutcome};
 
-/// Digits that a rate is asked with.
+/// Significant digits of a probed rate.
 const DIGITS: i32 = 4;
 
-/// What to do next.
+/// The next step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// Closed load, which judges nothing.
+    /// Closed load, which does not judge a value.
     Estimate,
     /// A probe at this value.
     Probe {
@@ -27,7 +27,7 @@ pub enum Step {
         /// On the axis.
         at: f64,
     },
-    /// Nothing more.
+    /// The search is complete.
     End(SearchOutcome),
 }
 
@@ -35,8 +35,8 @@ pub(super) fn is_same(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
 }
 
-/// A value as it can be asked: whole sessions, rates of four digits; rounded down, so that a step
-/// of the wanted width is never wider.
+/// A value that can be probed: whole sessions, or rates of four digits; rounded down, so that a
+/// step never exceeds its intended width.
 pub(super) fn askable(axis: SearchAxis, at: f64) -> f64 {
     match axis {
         SearchAxis::Sessions => at.floor().max(1.0),
@@ -48,7 +48,7 @@ pub(super) fn askable(axis: SearchAxis, at: f64) -> f64 {
             )]
             let decimals = DIGITS - 1 - at.log10().floor() as i32;
             let scale = 10_f64.powi(decimals.abs());
-            // A value that was rounded before must stay.
+            // A value that was already rounded must not change.
             if decimals > 0 {
                 (at * scale + 1e-6).floor() / scale
             } else {

@@ -1,7 +1,7 @@
-//! What the record of a probe says to a search.
+//! Converts the record of a probe to its verdict for a search.
 //!
-//! It only reads the judgments and figures of a record; a rule of its own is only what the
-//! search's default objective adds to the plan's.
+//! Only reads the judgments and figures of a record. Its only own rule is the search's default
+//! objective, which is added to the plan's.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use highwater_model::plan::Objective;
 use highwater_model::record::{PhaseRecord, RunRecord};
 use highwater_model::search::{ProbePurpose, ProbeVerdict, SearchRecord};
 
-/// Reasons for an invalid measurement that are the load generator's doing.
+/// Reasons for an invalid measurement that are the load generator's fault.
 const OUR_OWN: [ReasonCode; 7] = [
     ReasonCode::ClientSaturated,
     ReasonCode::ClientLag,
@@ -26,18 +26,18 @@ const OUR_OWN: [ReasonCode; 7] = [
     ReasonCode::RecordIncomplete,
 ];
 
-/// What a search takes from a run.
+/// The figures that a search takes from a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Probed {
-    /// What it showed.
+    /// The verdict.
     pub verdict: ProbeVerdict,
     /// Codes of the reasons, the objective's first.
     pub reasons: Vec<ReasonCode>,
     /// Units of the searched stream acknowledged per second.
     pub acknowledged_per_s: f64,
-    /// The same of each of its ops, where it has several.
+    /// The same for each of its ops, if it has several.
     pub per_s_by_op: BTreeMap<String, f64>,
-    /// How near it was to missing an objective by a share of its ops.
+    /// Its margin to missing an objective by a fraction of its ops.
     pub pressure: Option<ObjectiveMargin>,
     /// The searched stream's greatest p99 of an op.
     pub p99_ns: Option<u64>,
@@ -83,7 +83,7 @@ pub fn probed(search: &SearchRecord, purpose: ProbePurpose, record: &RunRecord) 
     }
 }
 
-/// Ops that failed, as a whole or in part, with an error of such classes.
+/// Ops that failed, completely or in part, with an error of these classes.
 fn failed(measured: &[MeasuredStream<'_>], of: impl Fn(&str) -> bool) -> u64 {
     let errors =
         measured.iter().flat_map(|stream| &stream.results).flat_map(|result| &result.errors);
@@ -165,14 +165,14 @@ fn verdict(
             ProbeVerdict::NotDecided
         }
         Measurement::Valid => ProbeVerdict::Passed,
-        // What drifts is not sustained.
+        // A drifting throughput is not sustained.
         Measurement::Inconclusive if has(&ReasonCode::NotSteady) => ProbeVerdict::Failed,
         Measurement::Inconclusive => ProbeVerdict::NotDecided,
         Measurement::Invalid => ProbeVerdict::Failed,
     }
 }
 
-/// Shares of failures that are not shown to be met, though fewer ops failed than may.
+/// Fractions of failures that are not shown to be met, although fewer ops failed than allowed.
 fn unproven_failures(objectives: &[Objective], measured: &[MeasuredStream<'_>]) -> Vec<ReasonCode> {
     let unproven = failure_verdicts(objectives, measured)
         .into_iter()
@@ -180,12 +180,12 @@ fn unproven_failures(objectives: &[Objective], measured: &[MeasuredStream<'_>]) 
     unproven.map(|(code, _)| code).collect()
 }
 
-/// Whether what was missed is a share of the ops that an objective allows; where none may fail, one that
-/// does is enough.
+/// Whether the missed objective allows a fraction of the ops to fail; if none may fail, a single failure
+/// is enough.
 fn is_of_a_share(missed: ReasonCode, objectives: &[Objective]) -> bool {
     match missed {
         ReasonCode::ObjectiveLatency => true,
-        // Without such an objective the search itself allows none.
+        // Without such an objective, the search itself allows no failures.
         ReasonCode::ObjectiveErrors => {
             let is_share = |of: &Objective| matches!(of, Objective::Errors { max_ppm: 1.. });
             objectives.iter().any(is_share)
@@ -195,7 +195,7 @@ fn is_of_a_share(missed: ReasonCode, objectives: &[Objective]) -> bool {
     }
 }
 
-/// How a run missed the shares that its objectives allow: the clearest of all that it did not meet.
+/// How a run missed the fractions that its objectives allow: the clearest of all misses.
 fn by_shares(objectives: &[Objective], measured: &[MeasuredStream<'_>]) -> ProbeVerdict {
     let latencies = latency_verdicts(objectives, measured).into_iter();
     let failures = failure_verdicts(objectives, measured).into_iter();

@@ -1,10 +1,10 @@
-//! Clusters at the rates that batches have: ops are simulated one by one and judged by the product's rules, so that
-//! few ops, heavy tails, bursts and queues that grow are what they are in a run.
+//! Clusters at typical rates of batches: ops are simulated one by one and judged by the product's rules, so that
+//! few ops, heavy tails, bursts, and growing queues have the same effects as in a run.
 //!
-//! A seed draws a cluster: 1 to 12 nodes of 1 to 4 cores, services up to a coefficient of variation of 4, arrivals at
-//! random or evenly spaced, an op that goes to one node or to all, sometimes a slow node. Of its mark is known the rate,
-//! which is drawn, too: the objective's bound is what a simulation of many more ops shows there. Only where nothing but
-//! the capacity limits, and for rejections, the rate follows from the cluster.
+//! A cluster is sampled from a seed: 1 to 12 nodes of 1 to 4 cores, service times with a coefficient of variation of up
+//! to 4, random or evenly spaced arrivals, ops that use one node or all, sometimes a slow node. The rate of its mark is
+//! sampled, too: the objective's bound is the result of a simulation of many more ops at that rate. Only if nothing but
+//! the capacity is the limit, and for rejections, the rate follows from the cluster.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -26,18 +26,18 @@ use crate::search::ops_needed;
 use crate::synthetic::Noise;
 use crate::throughput::throughput;
 
-/// Ops of the simulation that knows the truth.
+/// Number of ops of the simulation that determines the true value.
 const TRUE_OPS: f64 = 1_000_000.0;
-/// Of 4% more load the percentile is higher by this factor.
+/// With 4% more load, the percentile is higher by this factor.
 const SENSITIVE: f64 = 1.06;
 /// Windows per second.
 const WINDOWS: f64 = 10.0;
-/// What runs before what is measured, and what a probe takes besides, seconds.
+/// Warm-up, and other time of a probe, seconds.
 const WARM_UP_S: f64 = 10.0;
-/// The same of `find --quick`.
+/// The same for `find --quick`.
 pub const QUICK_BUDGET: Nanos = Nanos::from_secs(900);
 const S: u64 = 1_000_000_000;
-/// Rows of an op, where rows are bounded.
+/// Rows of an op, if row latency is bounded.
 const ROWS: f64 = 20.0;
 
 /// Rates of the table, ops per second.
@@ -45,9 +45,9 @@ pub const RATES: [(f64, f64); 3] = [(20.0, 150.0), (150.0, 500.0), (500.0, 5_000
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Bound {
-    /// No more of the ops than this later.
+    /// At most this fraction of the ops may be later.
     Late(f64),
-    /// The same of the rows.
+    /// The same for rows.
     LateRows(f64),
     /// Ops that time out.
     Errors,
@@ -64,7 +64,7 @@ const BOUNDS: [Bound; 6] = [
     Bound::Capacity,
 ];
 
-/// A node: when each core is free, and when each piece that waits begins.
+/// A node: when each core becomes idle, and when each waiting piece begins.
 #[derive(Debug, Clone)]
 struct Node {
     speed: f64,
@@ -79,16 +79,16 @@ struct Cluster {
     /// Coefficient of variation of the work; 1 is exponential, 0 constant.
     variation: f64,
     is_poisson: bool,
-    /// An op has a piece on every node, else on one at random.
+    /// An op has a piece on every node; otherwise on a random one.
     goes_to_all: bool,
     /// Pieces that may wait at a node.
     room: usize,
-    /// When nothing begins; one node of one core only.
+    /// Times at which nothing begins; only for one node with one core.
     stalls: Option<Stalls>,
     noise: Noise,
 }
 
-/// A target that stands still now and then, by exponential gaps and lengths.
+/// A target that stalls occasionally, with exponential gaps and lengths.
 struct Stalls {
     gap_s: f64,
     length_s: f64,
@@ -98,7 +98,7 @@ struct Stalls {
 }
 
 impl Stalls {
-    /// When work can begin from this time on; times must not fall.
+    /// When work can begin from this time on; times must not decrease.
     fn after(&mut self, at: f64, noise: &mut Noise) -> f64 {
         while self.to <= at {
             self.from = self.to + noise.exponential(1.0 / self.gap_s);
@@ -108,7 +108,7 @@ impl Stalls {
     }
 }
 
-/// What an op came to: seconds from its intended time; `None` where it was rejected.
+/// The result of an op: seconds from its intended time; `None` if it was rejected.
 type Latency = Option<f64>;
 
 impl Cluster {
@@ -132,7 +132,7 @@ impl Cluster {
             // The slowest node decides.
             work_s: cores * slow / (capacity * part),
             variation,
-            // Even work at an even pace never waits below the capacity, and has no other mark.
+            // Constant work at an even pace never waits below the capacity, and has no other mark.
             is_poisson: noise.uniform() < 0.7 || variation == 0.0,
             goes_to_all,
             room: if bound == Bound::Rejected {
@@ -145,8 +145,8 @@ impl Cluster {
         }
     }
 
-    /// Ops that are due within these seconds at a rate, each with its time and what it came to, from an empty cluster
-    /// on.
+    /// Ops intended within these seconds at a rate, each with its time and its result, starting with an empty
+    /// cluster.
     fn run(&mut self, per_s: f64, from_s: f64, to_s: f64, mut each: impl FnMut(f64, Latency)) {
         for node in &mut self.nodes {
             node.free.fill(from_s);
@@ -211,13 +211,13 @@ fn index(of: f64) -> usize {
     usize::try_from(round_to_u64(of.floor())).unwrap_or(usize::MAX)
 }
 
-/// A cluster behind an objective.
+/// A cluster with an objective.
 struct Bounded {
     cluster: Cluster,
     bound: Bound,
-    /// Seconds; the bound of a latency, or when an op times out.
+    /// Seconds; the bound of a latency, or the timeout of an op.
     limit_s: f64,
-    /// The part of the ops, or rows, that may be above it or fail.
+    /// Fraction of the ops, or rows, that may exceed it or fail.
     allowed: f64,
     /// Ops per second.
     capacity: f64,
@@ -255,8 +255,8 @@ impl Bounded {
         (truth, target)
     }
 
-    /// A rate whose mark the bound becomes: at this load, or at a higher one where latencies are nearly those of an idle
-    /// cluster, so that a percentile hardly depends on the rate.
+    /// A rate that becomes the mark: at this load, or at a higher one if latencies are nearly those of an idle cluster,
+    /// so that a percentile hardly depends on the rate.
     fn sensitive(&mut self, load: f64) -> f64 {
         let mut load = load;
         for _ in 0..4 {
@@ -271,7 +271,7 @@ impl Bounded {
         load * self.capacity
     }
 
-    /// The bound whose mark this rate is.
+    /// The bound for which this rate is the mark.
     fn latency_of(&mut self, per_s: f64) -> f64 {
         let seconds = TRUE_OPS / per_s;
         let gap = 1.0 / (per_s * ROWS);
@@ -289,7 +289,7 @@ impl Bounded {
         *latencies.select_nth_unstable_by(rank, f64::total_cmp).1
     }
 
-    /// The rate at which as many ops are rejected as may be.
+    /// The rate at which exactly the allowed number of ops is rejected.
     fn rejecting(&mut self) -> f64 {
         let (mut low, mut high) = (0.0, 1.2 * self.capacity);
         for step in 0..11 {
@@ -378,7 +378,8 @@ impl Bounded {
         counts
     }
 
-    /// As the judgment of a run and the verdict of a probe are made of its record.
+    /// Judges counts in the way in which a run is judged and a probe's verdict is derived from its
+    /// record.
     fn judged(&self, counts: &Counts, seconds: f64) -> Shown {
         let [due, acknowledged] =
             [&counts.due, &counts.acknowledged].map(|n| n.iter().sum::<u64>());
@@ -427,7 +428,7 @@ impl Bounded {
 }
 
 impl Target for Bounded {
-    /// With sessions enough that the slowest node is always busy.
+    /// The rate of enough sessions to keep the slowest node always busy.
     fn closed(&mut self) -> f64 {
         self.capacity * (1.0 + 0.01 * self.cluster.noise.normal())
     }
@@ -438,8 +439,8 @@ impl Target for Bounded {
     }
 }
 
-/// A search as `find --quick` makes it, of 100 ops a second at most from a target that stands still for a tenth of a
-/// second every five seconds or so, so that a percentile differs from probe to probe; with its mark.
+/// A search like that of `find --quick`, at up to 100 ops per second, on a target that stalls for a tenth of a
+/// second about every five seconds, so that a percentile differs from probe to probe; with its mark.
 pub fn stalling(seed: u64) -> (f64, Found) {
     let mut noise = Noise::new(seed);
     let mut cluster = Cluster::draw(&mut noise, 100.0, Bound::Late(0.01));
@@ -459,7 +460,7 @@ pub fn stalling(seed: u64) -> (f64, Found) {
     (truth, find(&search, &mut target))
 }
 
-/// Searches clusters by seed whose capacity is in a range, ops per second.
+/// Searches clusters from seeds with a capacity in a range, ops per second.
 pub fn levels(rates: (f64, f64), seeds: Range<u64>) -> Levels {
     let mut levels = Levels::default();
     for seed in seeds {

@@ -1,5 +1,5 @@
-//! The loop that a caller of the policy runs, with targets in place of runs: a target is a function from a
-//! probe's rate and length to what a run would show, drawn by seed, so hundreds of searches take a moment.
+//! The loop of a caller of the policy, with targets instead of runs: a target is a function from a probe's
+//! rate and length to the result of a run, sampled from a seed, so hundreds of searches take a moment.
 
 use highwater_model::judgment::ReasonCode;
 use highwater_model::plan::Objective;
@@ -16,9 +16,9 @@ use crate::synthetic::Noise;
 
 const S: u64 = 1_000_000_000;
 
-/// What one probe would show.
+/// The result of one probe.
 pub struct Shown {
-    /// What it showed.
+    /// Its verdict.
     pub verdict: ProbeVerdict,
     /// Units acknowledged per second.
     pub acknowledged_per_s: f64,
@@ -31,7 +31,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// All went well at this rate.
+    /// Everything passed at this rate.
     pub fn met(at: f64) -> Self {
         Self {
             verdict: ProbeVerdict::Passed,
@@ -42,7 +42,7 @@ impl Shown {
         }
     }
 
-    /// So large a share of ops that count against the objective, as the product's rules judge it.
+    /// The fraction of ops that count against the objective, as judged by the product's rules.
     pub fn of_share(bound: &Exceedance, allowed: f64, reason: ReasonCode) -> Self {
         let verdict = if bound.lower95 > allowed {
             ProbeVerdict::Failed
@@ -61,7 +61,7 @@ impl Shown {
         }
     }
 
-    /// It missed for other reasons, too.
+    /// It also missed for other reasons.
     pub fn fail_if(&mut self, missed: bool, reasons: Vec<ReasonCode>) {
         if missed {
             self.verdict = ProbeVerdict::Failed;
@@ -69,7 +69,7 @@ impl Shown {
         }
     }
 
-    /// So much was acknowledged of this rate: too little is not sustained.
+    /// Acknowledged rate, and this rate: too little is not sustained.
     #[must_use]
     pub fn reaching(mut self, acknowledged_per_s: f64, at: f64) -> Self {
         self.acknowledged_per_s = acknowledged_per_s;
@@ -81,15 +81,15 @@ impl Shown {
     }
 }
 
-/// A target: what a probe at a rate, over this number of seconds, would show.
+/// A target: the result of a probe at a rate, over this number of seconds.
 pub trait Target {
-    /// What closed load reaches.
+    /// The rate that closed load reaches.
     fn closed(&mut self) -> f64;
-    /// What a probe at this rate shows.
+    /// The result of a probe at this rate.
     fn probe(&mut self, at: f64, seconds: f64) -> Shown;
 }
 
-/// What closed load reaches, and what a probe shows.
+/// The rate that closed load reaches, and the result of a probe.
 impl<F: FnMut(f64, f64) -> Shown> Target for (f64, F) {
     fn closed(&mut self) -> f64 {
         self.0
@@ -121,7 +121,7 @@ pub fn find(search: &SearchRecord, target: &mut dyn Target) -> Found {
     go_on(search, target, Vec::new())
 }
 
-/// The same behind probes that were made before.
+/// The same after earlier probes.
 pub fn go_on(
     search: &SearchRecord,
     target: &mut dyn Target,

@@ -1,6 +1,6 @@
-//! How often what a search states holds: that a confirmed value is a floor just below the truth, and
-//! that the interval of an estimate holds the truth, on targets whose mark is known. For tests and for
-//! the table of `docs/concepts/accuracy.md`; not in the program.
+//! How often the claims of a search hold: that a confirmed value is a floor just below the true mark,
+//! and that the interval of an estimate contains it, on targets with a known mark. For tests and for
+//! the table in `docs/concepts/accuracy.md`; not part of the program.
 
 pub mod cluster;
 pub mod harness;
@@ -22,20 +22,20 @@ use queue::{Queue, Shape, late_of};
 /// The default of `find`.
 const BUDGET: Nanos = Nanos::from_secs(3_600);
 
-/// What limits a target, and so by which objective its mark is searched.
+/// What limits a target, which determines the objective of the search.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
     /// A queue of 1 to 48 servers, by a percentile.
     Queue,
     /// Service times with a heavy tail, by a percentile.
     HeavyTail,
-    /// Stalls whatever the rate, beside a queue, by a percentile.
+    /// Stalls at any rate, in addition to a queue, by a percentile.
     Stalls,
     /// Its capacity, without a further objective.
     Capacity,
-    /// Ops that fail the more often the higher the load is, by a share of 1%.
+    /// Ops that fail more often at higher load, by a fraction of 1%.
     Errors,
-    /// A queue with little room, by a share of rejections.
+    /// A short queue, by a fraction of rejections.
     Rejections,
 }
 
@@ -51,28 +51,30 @@ impl Kind {
     ];
 }
 
-/// How values and intervals of many searches lie to the truth.
+/// Confirmed values and intervals of many searches, compared with the true marks.
 #[derive(Debug, Default)]
 pub struct Levels {
-    /// How many searches.
+    /// Number of searches.
     pub searches: u32,
-    /// Confirmed from 3% below the truth to 2% above.
+    /// Confirmed between 3% below the true mark and 2% above.
     pub near: u32,
     /// Confirmed above that.
     pub too_high: u32,
     /// Without a mark.
     pub without: u32,
-    /// Whose budget had ops enough for a promise, and of those the marks within what was announced.
+    /// Searches whose budget had enough ops for an announced error, and the marks of these within
+    /// it.
     pub promised: u32,
-    /// See there.
+    /// See the previous field.
     pub as_announced: u32,
     /// With an estimate.
     pub estimated: u32,
-    /// Whose interval holds the truth.
+    /// Number of intervals that contain the true mark.
     pub held: u32,
-    /// Whose interval lies above the truth.
+    /// Number of intervals that lie above the true mark.
     pub interval_above: u32,
-    /// Confirmed by the truth, and half-widths of the intervals by their lower end.
+    /// Confirmed values divided by the true marks, and half-widths of the intervals divided by
+    /// their lower ends.
     confirmed: Vec<f64>,
     half_widths: Vec<f64>,
     /// Probes of each search.
@@ -80,7 +82,7 @@ pub struct Levels {
 }
 
 impl Levels {
-    /// `truth` is in units per second; so are the ops of these targets.
+    /// `truth` is in units per second, like the ops of these targets.
     fn add(&mut self, truth: f64, found: &Found) {
         self.searches += 1;
         let announced = mark_tolerance(truth, BUDGET);
@@ -126,22 +128,22 @@ impl Levels {
         f64::from(count) / f64::from(self.searches.max(1))
     }
 
-    /// Of the estimates, those whose interval holds the truth.
+    /// Fraction of the estimates whose interval contains the true mark.
     pub fn held_part(&self) -> f64 {
         f64::from(self.held) / f64::from(self.estimated.max(1))
     }
 
-    /// How many confirmed values are within 5% of the truth.
+    /// Fraction of confirmed values within 5% of the true mark.
     pub fn within_5(&self) -> usize {
         self.confirmed.iter().filter(|error| error.abs() <= 0.05).count()
     }
 
-    /// How far the middle one of the confirmed values lies above the truth, as a part of it.
+    /// Distance of the median confirmed value above the true mark, as a fraction of it.
     pub fn median_confirmed(&self) -> f64 {
         median(&self.confirmed)
     }
 
-    /// Half of the middle interval's width, as a part.
+    /// Half of the median interval's width, as a fraction.
     pub fn median_half_width(&self) -> f64 {
         median(&self.half_widths)
     }
@@ -153,7 +155,7 @@ fn median(values: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Searches the marks of targets by seed. `allowed` is the fraction of late ops.
+/// Searches the marks of targets from seeds. `allowed` is the fraction of late ops.
 pub fn levels(kind: Kind, allowed: f64, seeds: Range<u64>) -> Levels {
     let mut levels = Levels::default();
     for seed in seeds {
@@ -163,7 +165,7 @@ pub fn levels(kind: Kind, allowed: f64, seeds: Range<u64>) -> Levels {
     levels
 }
 
-/// The truth, and what a search found.
+/// The true mark, and the result of a search.
 fn one(kind: Kind, allowed: f64, seed: u64) -> (f64, Found) {
     let mut noise = Noise::new(seed);
     let servers: u32 = 1 << (seed % 6);
@@ -194,7 +196,7 @@ fn one(kind: Kind, allowed: f64, seed: u64) -> (f64, Found) {
     (queue.truth(), found)
 }
 
-/// What probes reach scatters by 0.3%.
+/// The rates that probes reach vary by 0.3%.
 fn by_capacity(capacity: f64, mut noise: Noise) -> (f64, Found) {
     let closed = capacity * (1.0 + 0.004 * noise.normal());
     let probe = |at: f64, _: f64| {
@@ -213,8 +215,8 @@ fn by_errors(capacity: f64, load: f64, noise: Noise) -> (f64, Found) {
     (truth, found)
 }
 
-/// M/M/1 with room for K ops, of which (1 − ρ) ρᴷ / (1 − ρᴷ⁺¹) are turned away (L. Kleinrock, "Queueing
-/// Systems" 1, 3.6): at this load as many as may be, a few thousandths.
+/// M/M/1 with space for K ops, which rejects a fraction of (1 − ρ) ρᴷ / (1 − ρᴷ⁺¹) (L. Kleinrock,
+/// "Queueing Systems" 1, 3.6): at this load exactly the allowed fraction, a few thousandths.
 fn by_rejections(capacity: f64, load: f64, noise: Noise) -> (f64, Found) {
     let load = 0.5 + 0.7 * (load - 0.5);
     let room = (4.0 / (1.0 - load)).ceil();
@@ -227,12 +229,14 @@ fn by_rejections(capacity: f64, load: f64, noise: Noise) -> (f64, Found) {
         }
     };
     let truth = load * capacity;
-    // What may be is a whole number of millionths, so that the truth is off by as much.
+    // The allowed fraction is a whole number of millionths, so the true mark has that rounding
+    // error.
     let found = by_failures(capacity, rejected(truth), rejected, noise);
     (truth, found)
 }
 
-/// Searches by a share of failures, which is this at a rate. They come in bursts, as late ops do.
+/// Searches by a fraction of failures, which is given as a function of the rate. Failures come in
+/// bursts, like late ops.
 fn by_failures(
     capacity: f64,
     allowed: f64,

@@ -1,5 +1,5 @@
-//! Targets whose ops wait in a queue, behind a bound that a fraction of them may exceed: what a probe
-//! of them shows is drawn as the product's rules would judge it.
+//! Targets whose ops wait in a queue, with a bound that a fraction of them may exceed. The results of
+//! probes are sampled as the product's rules would judge them.
 
 use highwater_model::judgment::ReasonCode;
 use highwater_model::numbers::round_to_u64;
@@ -9,26 +9,26 @@ use crate::exceedance::{Exceedance, exceedance};
 use crate::queueing::MMc;
 use crate::synthetic::Noise;
 
-/// How many ops are late at a part of the capacity.
+/// The fraction of late ops at a fraction of the capacity.
 #[derive(Debug, Clone, Copy)]
 pub enum Shape {
-    /// M/M/c behind a bound of an op's time.
+    /// M/M/c with a bound on an op's time.
     Markov {
         /// Ops per second of one server.
         mu: f64,
-        /// How many of them.
+        /// Number of servers.
         servers: u32,
         /// Seconds.
         bound_s: f64,
     },
-    /// Service times with a heavy tail: of M/G/1 the time in queue has the tail ρ / (1 − ρ) times that
-    /// of what is left of a service (subexponential; Embrechts & Veraverbeke, Insurance: Mathematics
-    /// and Economics 1, 1982), which the bound cuts off at this.
+    /// Service times with a heavy tail: in M/G/1, the time in queue has ρ / (1 − ρ) times the tail of
+    /// a residual service time (subexponential; Embrechts & Veraverbeke, Insurance: Mathematics and
+    /// Economics 1, 1982), of which this fraction exceeds the bound.
     HeavyTail {
-        /// The fraction of what is left of services that exceeds the bound.
+        /// The fraction of residual service times that exceeds the bound.
         rest: f64,
     },
-    /// M/M/1 that stands still now and then: this fraction of ops is late whatever the rate.
+    /// M/M/1 with occasional stalls: this fraction of ops is late at any rate.
     Stalling {
         /// Ops per second.
         mu: f64,
@@ -41,13 +41,13 @@ pub enum Shape {
 
 /// Such a target.
 pub struct Queue {
-    /// How many ops are late.
+    /// The model of late ops.
     pub shape: Shape,
-    /// Ops per second that it can work off.
+    /// Capacity in ops per second.
     pub capacity: f64,
     /// Fraction of the ops that may be late.
     pub allowed: f64,
-    /// What chance does.
+    /// The random variation.
     pub noise: Noise,
 }
 
@@ -68,7 +68,7 @@ impl Queue {
         }
     }
 
-    /// The highest rate at which no more are late than may be.
+    /// The highest rate at which the fraction of late ops is allowed.
     pub fn truth(&self) -> f64 {
         let (mut low, mut high) = (0.0, self.capacity);
         for _ in 0..60 {
@@ -88,8 +88,8 @@ impl Target for Queue {
         self.capacity * (1.0 + 0.004 * self.noise.normal())
     }
 
-    /// Late ops come in bursts: of n ops so many as n / τ are worth counting, τ = ((1 + ρ) / (1 −
-    /// ρ))² as for M/M/1 (see the runner's proofs of queues).
+    /// Late ops come in bursts: the effective sample size of n ops is n / τ, with τ = ((1 + ρ) / (1
+    /// − ρ))² as for M/M/1 (see the runner's proofs of queues).
     fn probe(&mut self, at: f64, seconds: f64) -> Shown {
         let reached = at.min(self.capacity);
         let load = (at / self.capacity).min(0.999);
@@ -101,7 +101,7 @@ impl Target for Queue {
     }
 }
 
-/// This number of independent ops, of which this share is late.
+/// This number of independent ops, of which this fraction is late.
 pub fn late_of(ops: f64, late: f64, noise: &mut Noise) -> Exceedance {
     const OPS_OF_A_WINDOW: f64 = 20.0;
     let windows = round_to_u64(ops / OPS_OF_A_WINDOW).clamp(10, 200);

@@ -50,7 +50,7 @@ fn code(record: &ExperimentRecord) -> u8 {
 }
 
 #[test]
-fn a_search_without_a_mark_says_which_side_gave_out() {
+fn a_search_without_a_mark_states_which_side_was_saturated() {
     for (why, value, reason) in [
         (NoMarkReason::ClientCeiling, Measurement::Invalid, ReasonCode::ClientSaturated),
         (NoMarkReason::TooFewOps, Measurement::Inconclusive, ReasonCode::TooFewSamples),
@@ -74,7 +74,7 @@ fn a_search_without_a_mark_says_which_side_gave_out() {
 }
 
 #[test]
-fn what_ended_a_search_ends_its_record_and_is_noted_once() {
+fn the_end_of_a_search_ends_its_record_and_is_noted_once() {
     for (why, kind, reason, exit) in [
         (NoMarkReason::TargetLost, IncidentKind::TargetLost, ReasonCode::TargetLost, 5),
         (NoMarkReason::Interrupted, IncidentKind::Interrupted, ReasonCode::Interrupted, 130),
@@ -98,7 +98,7 @@ fn what_ended_a_search_ends_its_record_and_is_noted_once() {
 }
 
 #[test]
-fn a_search_without_a_mark_is_not_missed_by_what_its_last_probe_missed() {
+fn a_search_without_a_mark_does_not_miss_the_objective_of_its_last_probe() {
     // As an estimate is: closed load has no latency to be judged by.
     let mut last = open_gate();
     last.results[0].backlog = true;
@@ -152,7 +152,7 @@ fn too_few_ops_name_the_length_and_the_budget_that_would_decide() {
 }
 
 #[test]
-fn how_often_a_mark_was_confirmed_is_said_as_its_probes_show_it() {
+fn the_confirmations_of_a_mark_are_stated_as_its_probes_show_them() {
     use ProbeVerdict::{Failed, NotDecided, Passed};
     let said = |verdicts: &[ProbeVerdict]| {
         let probes = verdicts.iter().map(|verdict| ProbeRecord {

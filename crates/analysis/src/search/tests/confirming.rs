@@ -39,7 +39,7 @@ fn confirmations_that_each_show_too_little_confirm_where_they_show_it_together()
 }
 
 #[test]
-fn a_short_probe_passes_where_the_confirmations_would_show_what_it_did_not() {
+fn a_short_probe_passes_if_confirmations_would_show_the_rest() {
     let search = with_p99(Nanos::SECOND);
     let found = find(&search, &mut close(0.6, 0.6));
     let passed = |late: f64, margin: f64| {
@@ -81,7 +81,7 @@ fn candidates_that_fail_one_after_the_other_are_left_by_growing_steps() {
 }
 
 #[test]
-fn a_mark_was_held_for_as_long_as_its_shortest_confirmation() {
+fn a_mark_was_held_for_the_length_of_its_shortest_confirmation() {
     let search = search();
     let mut found = find(&search, &mut close(0.0, 0.0));
     let confirms = |probe: &&mut ProbeRecord| probe.purpose == ProbePurpose::Confirm;

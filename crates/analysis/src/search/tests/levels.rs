@@ -256,7 +256,7 @@ fn a_rate_that_three_confirmations_did_not_decide_is_confirmed_again_where_more_
 
 /// A real server that stalled once more when two minutes were left: three confirmations of a lower rate no longer fit.
 #[test]
-fn what_is_left_of_few_ops_confirms_a_rate_fewer_times_but_for_longer() {
+fn with_few_ops_the_rest_of_a_budget_confirms_a_rate_fewer_times_but_for_longer() {
     let again = |late: f64, upper: f64| (ProbePurpose::Confirm, 48_110.0, 32.2, late, upper);
     let mut probes = vec![
         (ProbePurpose::Search, 129_200.0, 15.0, 7.58, 12.7),

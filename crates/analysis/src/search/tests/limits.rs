@@ -135,7 +135,7 @@ fn an_unsound_probe_is_repeated_once() {
 }
 
 #[test]
-fn a_target_that_goes_away_ends_the_search_and_what_is_known_is_kept() {
+fn a_lost_target_ends_the_search_and_the_results_are_kept() {
     let mut target = Awkward::new(1_000.0);
     target.lost_from = 3;
     let found = find(&search(), &mut target);
@@ -147,7 +147,7 @@ fn a_target_that_goes_away_ends_the_search_and_what_is_known_is_kept() {
 }
 
 #[test]
-fn a_target_that_comes_back_goes_on() {
+fn a_search_continues_if_its_target_returns() {
     let mut probes = 0;
     let away = |at: f64, seconds: f64| {
         probes += 1;
@@ -162,7 +162,7 @@ fn a_target_that_comes_back_goes_on() {
 }
 
 #[test]
-fn a_capacity_below_all_that_may_be_probed_is_said() {
+fn a_capacity_below_all_allowed_rates_is_reported() {
     let mut search = search();
     search.policy.first = Some(1_000.0);
     search.policy.lowest = 500.0;
@@ -238,7 +238,7 @@ fn with_thousand_ops(longest_s: f64) -> SearchRecord {
 }
 
 #[test]
-fn where_ops_are_rare_probes_are_longer() {
+fn probes_are_longer_if_ops_are_rare() {
     let found = find(&with_thousand_ops(1_000.0), &mut counting(5.0));
     assert!((4.85..=5.06).contains(&found.mark().confirmed));
     assert!(found.mark().hold_ns >= nanos(CONFIRM_S));
@@ -255,7 +255,7 @@ fn where_ops_are_rare_probes_are_longer() {
 }
 
 #[test]
-fn where_the_longest_probe_is_too_short_nothing_is_confirmed_in_vain() {
+fn if_the_longest_probe_is_too_short_nothing_is_confirmed_in_vain() {
     let found = find(&with_thousand_ops(120.0), &mut counting(2.0));
     assert_eq!(found.no_mark().why, NoMarkReason::TooFewOps);
     let confirms = |probe: &ProbeRecord| probe.purpose == ProbePurpose::Confirm;
@@ -279,7 +279,7 @@ fn of_large_ops(capacity: f64) -> impl Target {
 }
 
 #[test]
-fn the_first_probe_is_never_above_what_closed_load_made() {
+fn the_first_probe_is_never_above_the_rate_of_closed_load() {
     // At none of these rates a thousand batches fit an eighth of the budget.
     for closed in [9_400.0, 30_000.0, 300.0] {
         let found = find(&of_batches(300), &mut of_large_ops(closed));
@@ -301,7 +301,7 @@ fn a_search_that_has_time_left_goes_lower_than_its_usual_probes_allow() {
 }
 
 #[test]
-fn where_no_time_is_enough_the_search_ends_as_soon_as_a_rate_failed_above_one_that_passed() {
+fn if_no_time_is_enough_the_search_ends_when_a_rate_failed_above_one_that_passed() {
     let found = find(&of_batches(300), &mut of_large_ops(9_400.0));
     let no_mark = found.no_mark();
     assert_eq!(no_mark.why, NoMarkReason::TooFewOps, "{}", found.story());
@@ -318,7 +318,7 @@ fn by_sessions(search: &mut SearchRecord) {
 }
 
 #[test]
-fn few_sessions_are_probed_longer_as_soon_as_it_is_known_how_much_they_ask() {
+fn few_sessions_are_probed_longer_when_their_rate_is_known() {
     let mut search = with_thousand_ops(3_000.0);
     by_sessions(&mut search);
     let found = find(&search, &mut counting(15.0));
@@ -329,7 +329,7 @@ fn few_sessions_are_probed_longer_as_soon_as_it_is_known_how_much_they_ask() {
 }
 
 #[test]
-fn a_percentile_takes_the_ops_of_its_judgment_and_what_chance_may_leave_out() {
+fn a_percentile_needs_the_ops_of_its_judgment_and_those_that_chance_may_omit() {
     let latency = |quantile_ppm| Objective::Latency { quantile_ppm, max: Nanos::SECOND, op: None };
     // n beyond-percentiles of ten, and five roots of it more.
     for (ppm, ops) in [(500_000, 43.0), (990_000, 1_159.0), (999_000, 10_500.0)] {
@@ -380,7 +380,7 @@ fn a_confirmation_that_failed_is_made_again_for_a_latency_and_for_nothing_else()
 }
 
 #[test]
-fn a_mark_that_was_confirmed_survives_what_ends_the_search_while_it_is_raised() {
+fn a_confirmed_mark_is_kept_if_the_search_ends_while_raising_it() {
     let mut raised = 0;
     for seed in 0..40 {
         let mut queue = Queue::markov(5_000.0, 1, 0.004, Noise::new(seed));

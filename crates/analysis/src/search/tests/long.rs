@@ -102,7 +102,7 @@ fn the_long_run_is_no_part_of_the_budget() {
 }
 
 #[test]
-fn what_the_long_run_showed_raises_no_mark() {
+fn results_of_the_long_run_raise_no_mark() {
     for seed in 0..40 {
         let queue = || Queue::markov(5_000.0, 1, 0.004, Noise::new(seed));
         let mut search = with_p99(Nanos::from_millis(4));

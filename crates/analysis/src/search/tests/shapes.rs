@@ -44,7 +44,7 @@ fn a_capacity_is_found_from_a_first_rate_that_is_far_from_it() {
 }
 
 #[test]
-fn no_probe_asks_for_many_times_what_was_sustained() {
+fn no_probe_is_at_many_times_the_sustained_rate() {
     for seed in 0..100 {
         let mut noise = Noise::new(seed);
         let capacity = between(&mut noise, 10.0, 1e6);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn time_that_runs_out_leaves_a_wider_interval_or_says_so() {
+fn a_budget_that_runs_out_leaves_a_wider_interval_or_a_note() {
     let mut wide = 0;
     for minutes in 1..40 {
         let mut search = with_p99(Nanos::from_millis(4));
@@ -36,7 +36,7 @@ fn made(purpose: ProbePurpose, longer_s: u64, settled_s: u64) -> ProbeRecord {
 }
 
 #[test]
-fn what_is_left_of_a_budget_is_reported_by_what_probes_took_and_not_by_what_was_planned() {
+fn the_rest_of_a_budget_is_reported_by_measured_and_not_planned_lengths() {
     let least = |probes: &[ProbeRecord], (searches, confirmations): (u32, u32)| {
         let fits = |seconds: u64| {
             let mut search = search();

@@ -38,7 +38,7 @@ fn fail(record: &mut RunRecord, class: &str) {
 }
 
 #[test]
-fn what_spoilt_a_probe_outranks_what_it_missed() {
+fn the_reason_of_an_invalid_probe_outranks_its_misses() {
     assert_eq!(changed(|_| ()), ProbeVerdict::Passed);
     assert_eq!(changed(pile_up), ProbeVerdict::Failed);
     let both = |record: &mut RunRecord| {
@@ -228,7 +228,7 @@ fn an_estimate_judges_only_its_end_and_its_data() {
 }
 
 #[test]
-fn rows_before_a_probe_are_those_of_earlier_runs_and_of_its_own_load() {
+fn rows_before_a_probe_are_those_of_earlier_runs_and_of_its_load() {
     let mut record = open_gate();
     record.target.tables.push(TableRecord {
         name: "cpu".to_owned(),
