@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn data_are_in_memory_where_the_smallest_cache_that_is_large_enough_holds_them() {
+    fn data_are_in_the_smallest_cache_that_is_large_enough() {
         let buffers: &[(&str, u64)] = &[("shared_buffers", 4_200_000_000)];
         let of = |after, page_cache| words(after, after, buffers, page_cache);
         let all = "2.1 GB of data, all in memory (shared_buffers 4.2 GB)";

@@ -551,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_dictionary_is_hashed_anew() {
+    fn a_new_dictionary_is_hashed_again() {
         let mut summer = Summer::new(&[BoundColumn::new("c", ColumnType::Text)]);
         let batch = |word: &str| RowBatch {
             first_row: 0,
@@ -609,7 +609,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_rows_may_be_there_or_not() {
+    fn unknown_rows_may_exist_or_not() {
         for rows in 40..=60 {
             let result = check(&[expected(1, 40, 20, 5)], &[found(1, rows, 9)]);
             assert_eq!(result.missing, 0, "{rows}");
@@ -636,7 +636,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_where_nothing_was_written_are_a_surplus_but_no_duplicates() {
+    fn rows_in_unwritten_buckets_are_a_surplus_but_no_duplicates() {
         let result = check(&[], &[found(7, 3, 1)]);
         assert_eq!((result.surplus, result.duplicated), (3, 0));
     }

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_one_by_one_and_a_long_one_is_refused() {
+    fn lines_are_read_one_by_one_and_a_long_one_is_rejected() {
         check(b"a\nb", &[Some("a\n"), Some("b"), None]);
         check(b"", &[None]);
         let longest = vec![b'x'; usize::try_from(LINE_MAX).unwrap()];

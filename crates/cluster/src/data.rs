@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_a_node_made_lead_nowhere() {
+    fn links_created_by_a_node_are_not_followed() {
         let place = tempfile::tempdir().unwrap();
         let elsewhere = place.path().join("elsewhere");
         fs::create_dir(&elsewhere).unwrap();

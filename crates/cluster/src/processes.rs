@@ -506,7 +506,7 @@ mod tests {
     /// Simulates that the leader has ended with its whole group, and that its number now belongs to another group,
     /// whose first process has also ended.
     #[test]
-    fn a_group_whose_number_was_given_to_another_one_is_not_touched() {
+    fn a_group_whose_id_was_reused_is_not_touched() {
         let mut command = Command::new("sh");
         let command = command.args(["-c", "sleep 300 & echo; exec sleep 300"]);
         let command = command.process_group(0).stdin(Stdio::null());

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn free_ports_differ_and_come_again() {
+    fn free_ports_differ_and_are_reused() {
         let mut held = Vec::new();
         let none = BTreeMap::new();
         let mut pick = |number, before| of_node(number, HOST, &named(0), before, &mut held);

@@ -172,7 +172,7 @@ fn nodes_start_one_by_one_if_the_file_requires_it() {
 }
 
 #[test]
-fn files_of_running_nodes_name_the_nodes_that_come_after_them() {
+fn files_of_running_nodes_name_later_nodes() {
     let more = format!("{READY}\nfiles.'etc/peers' = '{{node}}: {{peers.http}}'");
     let lab = Lab::new("echo up; exec sleep 300", &more);
     let mut cluster = lab.open();
@@ -285,7 +285,7 @@ fn a_quota_holds_from_the_start_or_from_the_end_of_the_warm_up() {
 }
 
 #[test]
-fn without_quotas_no_control_group_is_made() {
+fn without_quotas_no_control_group_is_created() {
     let lab = Lab::new(
         "cat /proc/self/cgroup; echo up; exec sleep 300",
         &format!("{READY}\nquota = {{ cpu = 0.1 }}"),

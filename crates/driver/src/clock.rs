@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_that_was_given_up_does_not_hold_time() {
+    fn an_abandoned_sleep_does_not_hold_time() {
         let time = SimulatedTimeline::new();
         let inner = time.clone();
         let end = time.block_on(async move {

@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_in_which_rows_were_tried_is_made_anew_whatever_comes() {
+    fn a_table_with_canary_rows_is_recreated_in_any_case() {
         for (fingerprint, drop) in [("mine", false), ("other", false), ("mine", true)] {
             let tried = entry(fingerprint).as_canary();
             assert!(tried.is_canary() && !entry(fingerprint).is_canary());

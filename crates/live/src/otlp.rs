@@ -629,7 +629,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_was_rejected_is_seen_and_nothing_else_is() {
+    fn only_a_rejected_part_is_reported() {
         let said = |rejected_data_points, error_message: &str| {
             let partial = ExportMetricsPartialSuccess {
                 rejected_data_points,

@@ -383,7 +383,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 #[test]
 #[ignore = "long: until the server waits no longer for a reader, half a minute"]
-fn long_a_reader_that_takes_nothing_is_dropped_and_sees_the_latest_when_it_is_back() {
+fn long_a_stalled_reader_is_dropped_and_sees_the_latest_when_it_returns() {
     let served = served(LiveRights::View, "127.0.0.1:0");
     begin(&served.live);
     let at = served.address;

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_is_no_number_is_no_rate() {
+    fn a_rate_must_be_a_number() {
         for per_s in [0.0, -1.0, f64::NAN, 1e-9] {
             let stream = "insert".to_owned();
             let command = Command::Rate { stream, per_s };
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn an_intervention_comes_back_from_its_json() {
+    fn an_intervention_is_restored_from_its_json() {
         let record = InterventionRecord {
             by: None,
             time_ns: 5,

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_has_a_form_in_which_it_is_itself_again() {
+    fn every_value_has_a_form_that_restores_it() {
         let day = Value::TimestampMs(1_451_606_400_123);
         for (value, text) in [
             (Value::Null, "NULL"),
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_not_there_is_null_and_one_may_stand_twice() {
+    fn a_missing_value_is_null_and_one_may_appear_twice() {
         let mut sql = LiteralSql::default();
         for position in [1, 0, 1] {
             sql.push_value(position);

@@ -491,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_hashed_as_every_database_can() {
+    fn texts_are_hashed_as_every_database_can_do() {
         // `SELECT md5('abc')` = 900150983cd24fb0d6963f7d28e17f72
         assert_eq!(text_value("abc"), 0x900_1509);
         assert_eq!(text_value(""), 0xd41_d8cd);

@@ -135,7 +135,7 @@ fn without_exceedance_the_rule_of_three_bounds_it() {
 }
 
 #[test]
-fn with_nothing_but_exceedances_it_bounds_the_rest() {
+fn with_only_exceedances_it_bounds_the_rest() {
     let found = exceedance(&[10; 100], &[10; 100]);
     assert_eq!((found.fraction, found.upper95), (1.0, 1.0));
     near(found.lower95, 0.997_008_75, 1e-6);

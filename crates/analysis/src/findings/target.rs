@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn data_that_fit_are_reported_where_they_are_read() {
+    fn data_that_fit_are_reported_if_they_are_read() {
         assert!(codes(fixture::closed(), 50, 100).is_empty(), "only written");
         let reads = || fixture::open_steps();
         assert_eq!(codes(reads(), 100, 100), ["fits_in_memory"]);

@@ -44,7 +44,7 @@ fn rejections_are_reported_from_a_tenth_of_a_per_cent_on() {
 }
 
 #[test]
-fn sessions_are_too_few_where_waiting_for_one_is_longer_than_the_answer() {
+fn sessions_are_too_few_if_waiting_for_one_takes_longer_than_the_response() {
     let waits = |door: u64, service: u64| {
         move |record: &mut RunRecord| {
             record.results[0].session_wait_ns.p50 = Some(door);
@@ -164,7 +164,7 @@ fn breaks(begins: &[usize]) -> impl FnOnce(&mut RunRecord) {
 }
 
 #[test]
-fn stalls_are_reported_where_they_are_regular() {
+fn stalls_are_reported_if_they_are_regular() {
     let of = |begins: &[usize]| codes(fixture::closed(), breaks(begins));
     assert_eq!(of(&[8, 20, 33, 45]), ["periodic_stalls"]);
     assert_eq!(of(&[8, 20, 33]), NONE, "three may be chance");
@@ -325,7 +325,7 @@ fn latency_is_looked_at_in_open_load_only() {
 }
 
 #[test]
-fn slowdowns_that_come_again_are_reported_with_their_distance() {
+fn repeated_slowdowns_are_reported_with_their_period() {
     let repeated = |depth: f64| {
         let ops = move |t: u64| {
             if t % 30 < 3 { 1_000.0 * (1.0 - depth) } else { 1_000.0 }
@@ -375,7 +375,7 @@ fn the_largest_of_several_changes_is_reported_and_the_rest_are_counted() {
 }
 
 #[test]
-fn telemetry_is_compared_up_to_the_changes_beside_one() {
+fn telemetry_is_compared_up_to_the_neighboring_changes() {
     // Half a minute lies between the two; telemetry is compared over a whole minute.
     for (ops, busy) in
         [([1_000.0, 400.0, 700.0], [0.9, 0.3, 0.9]), ([400.0, 700.0, 900.0], [0.3, 0.9, 0.5])]

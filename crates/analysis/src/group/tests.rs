@@ -73,7 +73,7 @@ fn rounds_alternate_in_direction() {
 }
 
 #[test]
-fn a_run_that_lost_its_target_is_made_again_and_two_in_a_row_end_the_group() {
+fn a_run_that_lost_its_target_is_repeated_and_two_in_a_row_end_the_group() {
     use Ended::{Complete, Interrupted, TargetLost};
     for (ends, expected) in [
         (

@@ -326,7 +326,7 @@ mod order_tests {
     }
 
     #[test]
-    fn the_order_inside_a_size_is_random_and_comes_again() {
+    fn the_order_within_a_size_is_random_and_reproducible() {
         let both = |nodes| [candidate(ScalePurpose::Grow, nodes); 2];
         let order = |seed| (1..=64).map(move |nodes| chosen(&both(nodes), seed));
         assert!(order(7).eq(order(7)));

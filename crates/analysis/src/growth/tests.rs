@@ -74,7 +74,7 @@ fn check(
 }
 
 #[test]
-fn sizes_ascend_and_the_first_one_comes_again() {
+fn sizes_ascend_and_the_first_one_is_repeated() {
     use ScaleOutcome::Complete;
     check(&mut growth(&[1, 2, 3]), &[], "1 2 3 1=", Complete);
     check(&mut growth(&[3, 6, 12, 24]), &[], "3 6 12 24 3=", Complete);
@@ -98,7 +98,7 @@ fn the_first_size_that_reaches_the_rate_is_the_last() {
 }
 
 #[test]
-fn a_size_without_a_figure_is_passed_over_and_the_first_that_counts_comes_again() {
+fn a_size_without_a_figure_is_skipped_and_the_first_that_counts_is_repeated() {
     use SizeVerdict::{Counts, NotMeasured, TargetLost};
     let of = |nodes: &[u32], shows: &[(u32, SizeVerdict)], order: &str| {
         check(&mut growth(nodes), shows, order, ScaleOutcome::Complete);
@@ -127,7 +127,7 @@ fn early_ends_of_a_growth() {
 }
 
 #[test]
-fn the_budget_keeps_room_for_the_first_size_again() {
+fn the_budget_reserves_time_to_repeat_the_first_size() {
     for (budget, order, outcome) in [
         (4 * TRIAL, "1 2 3 1=", ScaleOutcome::Complete),
         (4 * TRIAL - 1, "1 2 1=", ScaleOutcome::BudgetSpent),
@@ -161,7 +161,7 @@ fn repeated(first: SizeFigures, again: SizeFigures) -> ScaleRecord {
 }
 
 #[test]
-fn a_machine_drifted_where_the_first_size_differs_by_more_than_two_measurements_do() {
+fn a_machine_drifted_if_the_first_size_differs_by_more_than_two_measurements_do() {
     let plain = |per_s| of_verdict(SizeVerdict::Counts, per_s, None);
     // Two measurements, each with a standard error of 3%: 95 of 100 pairs differ by less than 1.96 · √2 · 3% = 8.7%.
     for (again, drifted) in

@@ -554,7 +554,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_count_against_all_ops_to_come() {
+    fn failures_are_compared_with_all_planned_ops() {
         let mut of = so_far(6, |_| 0);
         of.failed = 1;
         check(&Objective::Errors { max_ppm: 0 }, &of, 6, true);

@@ -86,7 +86,7 @@ fn one_busy_node_among_idle_ones_is_a_hot_one() {
 }
 
 #[test]
-fn a_credit_that_ended_makes_the_disk_the_limit() {
+fn an_exhausted_credit_makes_the_disk_the_limit() {
     let mut record = closed();
     let mut add = |name, of: fn(u32) -> f64| {
         fixture::add_series(&mut record, (name, Some("n1"), Level), of);
@@ -100,7 +100,7 @@ fn a_credit_that_ended_makes_the_disk_the_limit() {
 }
 
 #[test]
-fn sessions_that_wait_for_a_disk_or_for_each_other_are_named_where_the_cpu_has_room() {
+fn sessions_that_wait_for_a_disk_or_for_each_other_are_named_if_the_cpu_is_not_saturated() {
     let waits = |name, waiting, cpu| named(&[(name, "n1", waiting), (names::CPU_BUSY, "n1", cpu)]);
     // Four sessions: half of them for a disk, a quarter for locks, and one at least.
     assert_eq!(waits(names::DISK_WAITS, 2.0, 0.3), Some(R::Disk));
@@ -135,7 +135,7 @@ fn a_throttling_target_reports_the_cause() {
 }
 
 #[test]
-fn rejections_are_the_pools_where_the_cpu_has_room() {
+fn rejections_are_attributed_to_the_pool_if_the_cpu_is_not_saturated() {
     let rejecting = |pieces: f64, cpu| {
         let mut record = reporting(closed(), &[(names::CPU_BUSY, "n1", cpu)], "");
         let rejected = (names::REJECTED, Some("n1"), Count);
@@ -270,7 +270,7 @@ fn quotas(cores: &[(&str, f64)]) -> Vec<CpuQuota> {
 }
 
 #[test]
-fn an_idle_host_clears_the_cpu_only_where_no_node_has_a_quota_and_a_busy_one_is_the_limit() {
+fn an_idle_host_rules_out_the_cpu_only_without_quotas_and_a_busy_one_is_the_limit() {
     let named = |busy, quotas| {
         let mut record = with_cpu_of(sources::HOST, &[("", busy)]);
         record.target.cpu_quotas = quotas;
@@ -324,7 +324,7 @@ fn a_node_that_used_up_its_quota_is_named_although_the_host_idles() {
 }
 
 #[test]
-fn open_load_is_saturated_only_where_it_shows() {
+fn open_load_is_saturated_only_with_a_sign_of_it() {
     assert_eq!(limit(&fixture::open_gate()), None);
     assert_eq!(limit(&fixture::open_steps()), None);
     let sign = |change: fn(&mut RunRecord)| {

@@ -223,7 +223,7 @@ fn periodic_slowdowns_are_not_treated_as_chance() {
 
 /// A stream whose ops have ten rows, of which in every other second all are acknowledged in half.
 #[test]
-fn rows_count_where_ops_are_acknowledged_in_part() {
+fn rows_count_if_ops_are_partly_acknowledged() {
     let ops = vec![10_u64; 600];
     let missing: Vec<u64> = (0..600).map(|window| window / 10 % 2 * 50).collect();
     let rows = 10 * 6_000 - missing.iter().sum::<u64>();

@@ -536,7 +536,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_url_that_there_is_stays_and_gets_the_values_of_the_axes() {
+    fn every_url_is_kept_and_gets_the_values_of_the_axes() {
         let axis = |name: &str, values: [&str; 2]| TuneAxis {
             name: name.to_owned(),
             values: values.map(str::to_owned).to_vec(),

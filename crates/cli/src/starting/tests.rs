@@ -31,7 +31,7 @@ fn refused(fields: &[(&str, &str)], why: &str) {
 const RUN: (&str, &str) = ("command", "run");
 
 #[test]
-fn fields_come_to_the_command_that_is_shown() {
+fn fields_belong_to_the_command_that_is_shown() {
     let fields = [
         RUN,
         ("workload", "cpu"),

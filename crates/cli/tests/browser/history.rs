@@ -7,7 +7,7 @@ use crate::pages::{self, Pages};
 use crate::watching::accessible;
 
 #[test]
-fn the_list_of_stored_runs_keeps_no_reader_out() {
+fn the_list_of_stored_runs_is_accessible() {
     let (Some(program), Some(axe)) = (chromium::program(), pages::axe()) else {
         return;
     };

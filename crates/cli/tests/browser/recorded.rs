@@ -84,7 +84,7 @@ pub(crate) fn end_is_recorded(browser: &mut impl Page, record: &Value) {
 }
 
 #[test]
-fn figures_of_a_run_are_those_of_its_record_and_its_report_comes_to_the_same_address() {
+fn figures_of_a_run_are_those_of_its_record_and_its_report_has_the_same_address() {
     let Some(program) = chromium::program() else {
         return;
     };

@@ -34,7 +34,7 @@ const KEEP: &str = "(() => { \
      HTMLAnchorElement.prototype.click = function () { window.savedAs = this.download; }; return 0; })()";
 
 #[test]
-fn a_reader_takes_figures_a_drawing_and_paper_with_him() {
+fn figures_a_drawing_and_a_printed_page_can_be_exported() {
     let Some(program) = chromium::program() else {
         return;
     };

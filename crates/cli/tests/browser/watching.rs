@@ -162,7 +162,7 @@ fn watched_changed_and_stopped<P: Page>(start: impl Fn((u32, u32), bool) -> P) {
 }
 
 #[test]
-fn sessions_come_one_by_one_when_they_are_changed_in_a_browser() {
+fn sessions_are_added_one_by_one_from_a_browser() {
     let Some(program) = chromium::program() else {
         return;
     };
@@ -225,7 +225,7 @@ fn sessions_come_one_by_one_when_they_are_changed_in_a_browser() {
 }
 
 #[test]
-fn a_run_of_the_store_is_followed_in_a_browser_until_its_result_is_there() {
+fn a_run_of_the_store_is_followed_in_a_browser_until_its_result_exists() {
     let Some(program) = chromium::program() else {
         return;
     };

@@ -62,7 +62,7 @@ fn figures_that_contradict_each_other_end_with_3() {
 }
 
 #[test]
-fn figures_with_doubts_only_and_clean_ones_end_well() {
+fn figures_with_only_doubts_and_clean_ones_succeed() {
     let (code, report, _) = call_with("one-million-rows.csv", "check one-million-rows.csv");
     assert_eq!(code, Some(0));
     assert!(report.contains("0 contradictions, 2 doubts"), "{report}");

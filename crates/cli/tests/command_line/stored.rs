@@ -82,7 +82,7 @@ fn a_start_that_follows_the_clock_is_fixed_in_the_plan() {
 /// At 20,000 rows per second in batches of 1,000, p99 has its thousand ops, plus an allowance for random variation,
 /// within 60 s.
 #[test]
-fn a_run_is_as_long_as_its_objectives_need_unless_its_length_is_given() {
+fn a_run_lasts_as_long_as_its_objectives_require_unless_its_length_is_given() {
     let directory = TempDir::new().unwrap();
     let planned = |more: &[&str]| {
         let words = ["sim:", "--plan", "--rate", "20k", "--batch", "1000"];

@@ -223,7 +223,7 @@ fn a_file_that_is_not_text_is_an_error() {
 }
 
 #[test]
-fn a_variable_that_is_no_setting_is_warned_of() {
+fn an_unknown_variable_gives_a_warning() {
     let directory = TempDir::new().unwrap();
     let output = highwater(&directory)
         .env("HIGHWATER_SESION", "4")
@@ -260,7 +260,7 @@ fn completions_and_the_manual_are_generated() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_reader_that_went_away_is_no_error() {
+fn a_closed_reader_is_no_error() {
     use std::process::Stdio;
 
     let directory = TempDir::new().unwrap();

@@ -29,7 +29,7 @@ fn an_embedded_database_is_tried_and_left_as_it_was() {
 }
 
 #[test]
-fn a_missing_right_is_one_message_with_a_hint_and_everything_else_is_reported() {
+fn a_missing_privilege_is_one_message_with_a_hint_and_everything_else_is_reported() {
     if skipped() {
         return;
     }

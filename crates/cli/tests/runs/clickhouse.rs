@@ -97,7 +97,7 @@ fn rows_of_partitions_that_are_deleted_doubled_and_altered_are_counted_exactly()
 
 /// A table's own limits are in the record of a run that found the table.
 #[test]
-fn settings_of_a_table_that_is_there_are_known_beside_those_of_the_server() {
+fn settings_of_an_existing_table_are_known_like_those_of_the_server() {
     if skipped() {
         return;
     }

@@ -66,7 +66,7 @@ fn a_file_of_commands_is_executed_and_rejected_commands_are_reported() {
 }
 
 #[test]
-fn commands_come_through_a_pipe_one_writer_after_the_other() {
+fn commands_are_read_from_a_pipe_with_successive_writers() {
     let place = Place::new();
     let pipe = place.path().join("pipe");
     mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();

@@ -125,7 +125,7 @@ fn a_server_that_dies_leaves_one_batch_unknown_and_ends_the_run() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_one_message() {
+fn an_unreachable_server_is_one_message() {
     let called = place().typed(&load("crate://127.0.0.1:1/traps", ""));
     assert_eq!(called.code, Some(5));
     assert!(called.stderr.contains("127.0.0.1:1"), "{called:?}");

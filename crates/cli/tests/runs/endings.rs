@@ -336,7 +336,7 @@ fn a_run_killed_at_its_start_shows_how_far_it_came() {
 }
 
 #[test]
-fn a_target_that_is_not_there_is_named_and_leaves_no_run() {
+fn an_unreachable_target_is_named_and_leaves_no_run() {
     let place = Place::new().verbose();
     for url in ["postgres://127.0.0.1:1/none", "sim:?die=0s"] {
         let called = place.call(&["run", url]);

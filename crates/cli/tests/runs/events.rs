@@ -52,7 +52,7 @@ fn every_second_of_a_run_is_an_event_and_together_they_are_its_record() {
 
 /// A target that stalls during the warm-up affects no objective, then or later.
 #[test]
-fn objectives_are_followed_over_the_measured_phase_alone() {
+fn objectives_are_followed_only_over_the_measured_phase() {
     let place = Place::new();
     let objectives = "--p95 500ms --errors 1% --min-rate 10k";
     let load = "--rate 20k --warm-up 4s -d 5s --json --events events";

@@ -287,7 +287,7 @@ fn is_whole(place: &Place, called: &Called) {
 }
 
 #[test]
-fn a_search_on_an_embedded_database_is_whole_and_its_data_are_clean() {
+fn a_search_on_an_embedded_database_is_complete_and_its_data_are_clean() {
     let place = Place::new().verbose();
     let called = place.typed(&format!("find cpu sqlite: {SHORT}"));
     is_whole(&place, &called);
@@ -303,7 +303,7 @@ fn server_for(sessions: u32) -> Postgres {
 }
 
 #[test]
-fn a_search_on_a_server_is_whole_and_leaves_its_connections_to_the_next_command() {
+fn a_search_on_a_server_is_complete_and_frees_its_connections() {
     if skipped() {
         return;
     }
@@ -367,7 +367,7 @@ fn long_a_quick_search_beside_a_server_on_its_machine_finds_a_mark_in_the_time_t
 }
 
 #[test]
-fn rows_that_were_there_before_stay_whatever_probes_write() {
+fn existing_rows_are_kept_whatever_probes_write() {
     let place = Place::new().verbose();
     let short = "cpu sqlite:own.db --batch 100 -c 2 --warm-up 0s";
     let called = place.typed(&format!("run {short} -d 300ms"));

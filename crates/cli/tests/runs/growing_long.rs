@@ -80,7 +80,7 @@ fn expect_quota_is_limit(trial: &ScaleTrial, shown: &str) {
 /// equal, and steps vary by 10%; the bounds of 1.5 and 2 times allow for both.
 #[test]
 #[ignore = "long: a growth of a real ClickHouse, with quotas: eight minutes, twice that on a machine that drifts"]
-fn long_real_shards_add_capacity_and_the_first_size_comes_again() {
+fn long_real_shards_add_capacity_and_the_first_size_is_repeated() {
     if clickhouse::skipped() || has_no_quotas() {
         return;
     }

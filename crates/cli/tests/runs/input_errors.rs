@@ -308,7 +308,7 @@ fn a_budget_that_nothing_fits_into_is_refused() {
 }
 
 #[test]
-fn a_workload_or_action_that_is_not_there() {
+fn an_unknown_workload_or_action() {
     let place = Place::new();
     assert_snapshot!(said(&place, &["workloads", "nosuch"]), @"
     error: there is no workload `nosuch`

@@ -149,7 +149,7 @@ fn a_run_elsewhere_keeps_its_tables_for_half_a_minute() {
 }
 
 #[test]
-fn a_run_that_lives_and_could_not_write_its_heartbeat_keeps_its_tables() {
+fn a_live_run_that_could_not_write_its_heartbeat_keeps_its_tables() {
     let (place, url) = with_file();
     let first = load(&place, &url, "--drop");
     // As after an outage: the heartbeat is overdue, and arrives while the other run watches.

@@ -131,7 +131,7 @@ fn json_is_the_record_and_nothing_else_and_follows_its_schema() {
 }
 
 #[test]
-fn every_form_is_made_again_from_the_record_alone() {
+fn every_form_is_recreated_from_the_record_alone() {
     let place = Place::new();
     let run = place.call(&["run", "-q", "sim:", "--rate", "20k", "-d", "4s"]);
     let run_directory = place.runs().remove(0);
@@ -199,7 +199,7 @@ fn a_table_is_filled_at_a_pace_or_at_full_speed_and_the_estimate_states_which() 
 }
 
 #[test]
-fn the_plan_alone_connects_nothing_and_is_the_plan_of_the_run() {
+fn a_printed_plan_connects_to_nothing_and_is_the_plan_of_the_run() {
     let place = Place::new();
     let words = ["--rate", "10k", "-d", "3s", "-q"];
     let url = "postgres://127.0.0.1:1/none";

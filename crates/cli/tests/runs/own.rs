@@ -168,7 +168,7 @@ fn a_table_is_filled_and_filled_further_and_then_recognized() {
 }
 
 #[test]
-fn gaps_of_a_killed_load_are_made_up_for() {
+fn gaps_of_a_killed_load_are_filled() {
     let place = Place::new().verbose();
     loaded(&place, "20k");
     // Like the remains of a run on another machine that was killed while batches before its last one were in flight;

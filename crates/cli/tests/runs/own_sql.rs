@@ -21,7 +21,7 @@ fn run(changes: &[(&str, &str)]) -> (Place, Called) {
 }
 
 #[test]
-fn the_prefix_of_a_host_that_the_key_does_not_know_is_no_loss() {
+fn the_prefix_of_an_unknown_host_is_no_loss() {
     let prefix = [("prefix = \"host_\"", "prefix = \"ht_\"")];
     let (place, called) = run(&prefix);
     for part in [

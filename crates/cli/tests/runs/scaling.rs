@@ -404,7 +404,7 @@ fn each_node_is_measured_alone_before_the_first_size() {
 }
 
 #[test]
-fn nodes_that_are_not_measured_alone_are_left_out_with_a_reason() {
+fn nodes_that_are_not_measured_alone_are_omitted_with_a_reason() {
     let place = Place::new();
     place.file("grown.toml", &waiting("grown", ""));
     place.file("alone.toml", &waiting("alone", "alone = true"));
@@ -502,7 +502,7 @@ fn data_that_were_kept_are_not_removed_by_a_growth() {
 }
 
 #[test]
-fn a_growth_ends_where_its_load_generator_gives_out() {
+fn a_growth_ends_when_its_load_generator_is_saturated() {
     let place = Place::new().verbose();
     // One node makes 143 rows per second.
     let target = format!("{TARGET}&client=500");

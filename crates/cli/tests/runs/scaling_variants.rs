@@ -161,7 +161,7 @@ fn a_variant_without_its_next_size_continues_from_earlier_ones() {
 /// first.
 #[test]
 #[ignore = "long: a minute, on the real clock"]
-fn long_the_target_is_left_alone_before_the_first_run_of_the_second_variant() {
+fn long_the_target_is_left_idle_before_the_first_run_of_the_second_variant() {
     let place = Place::new();
     let target = format!("{TARGET}&clock=real");
     let variants = ["--variant", "a", "--variant", "b"];
@@ -212,7 +212,7 @@ fn ctrl_c_while_a_variant_is_configured_stops_the_growth() {
 
 /// Whatever else their URLs contain, tables in one place would hold the rows of both.
 #[test]
-fn variants_that_write_into_the_same_tables_are_refused_unless_they_make_them_anew() {
+fn variants_that_write_to_the_same_tables_are_rejected_unless_they_recreate_them() {
     let place = Place::new();
     let shared = "sqlite:{nodes}.db?synchronous={variant}";
     for (target, more, code) in

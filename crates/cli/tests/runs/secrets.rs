@@ -93,7 +93,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
     /// For any URL, the program ends cleanly and shows no password in it.
     #[test]
-    fn no_url_makes_the_program_fail_or_show_a_password(
+    fn no_url_causes_a_panic_or_shows_a_password(
         scheme in "(postgres|crate|oracle|crate☃|\\PC{0,6})",
         slashes in "(://|:/|//|:)",
         before in "\\PC{0,4}",

@@ -218,7 +218,7 @@ fn a_page_that_starts_commands_needs_its_token_on_loopback_too() {
 }
 
 #[test]
-fn a_password_of_the_environment_goes_to_the_targets_that_were_named_alone() {
+fn a_password_from_the_environment_is_sent_only_to_named_targets() {
     let place = Place::new();
     // A server that accepts connections and never responds.
     let strangers = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -261,7 +261,7 @@ fn expect_smaller_statements(url: &str, limit: impl FnOnce(), words: &str) {
 }
 
 #[test]
-fn an_audit_makes_its_statements_smaller_where_postgresql_limits_temporary_files() {
+fn an_audit_makes_its_statements_smaller_if_postgresql_limits_temporary_files() {
     if skipped() {
         return;
     }
@@ -276,7 +276,7 @@ fn an_audit_makes_its_statements_smaller_where_postgresql_limits_temporary_files
 }
 
 #[test]
-fn an_audit_makes_its_statements_smaller_where_mariadb_limits_temporary_tables() {
+fn an_audit_makes_its_statements_smaller_if_mariadb_limits_temporary_tables() {
     if mariadb::skipped() {
         return;
     }
@@ -289,7 +289,7 @@ fn an_audit_makes_its_statements_smaller_where_mariadb_limits_temporary_tables()
 }
 
 #[test]
-fn an_audit_makes_its_statements_smaller_where_clickhouse_limits_memory() {
+fn an_audit_makes_its_statements_smaller_if_clickhouse_limits_memory() {
     if clickhouse::skipped() {
         return;
     }

@@ -30,7 +30,7 @@ fn check(line: &str, expected: &[&str]) {
 }
 
 #[test]
-fn a_load_is_seen_until_its_rows_are_there() {
+fn a_load_is_shown_until_its_rows_are_stored() {
     let judged = "Data <b>clean</b>";
     check("load cpu sim: --rows 200k", &["data-stream=\"insert\"", "200,000 rows", judged]);
 }

@@ -78,7 +78,7 @@ fn every_column_of_a_wide_table_in_a_file_is_written_and_audited() {
 }
 
 #[test]
-fn postgresql_takes_and_gives_back_as_many_columns_as_it_has() {
+fn postgresql_stores_and_returns_its_maximum_number_of_columns() {
     if postgres::skipped() {
         return;
     }
@@ -95,7 +95,7 @@ fn postgresql_takes_and_gives_back_as_many_columns_as_it_has() {
 }
 
 #[test]
-fn mariadb_takes_and_gives_back_as_many_columns_as_its_tables_have() {
+fn mariadb_stores_and_returns_the_maximum_number_of_columns_of_a_table() {
     if mariadb::skipped() {
         return;
     }

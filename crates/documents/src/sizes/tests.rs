@@ -73,7 +73,7 @@ fn long_clusters_that_grew_near_linearly_have_narrow_intervals_that_hold() {
 /// The claim, on the validation series. With 17 sources, the uncertainty is large: the interval of their level must
 /// include nine of ten, and a method that misses one in five does not reach nine of ten.
 #[test]
-fn series_that_are_kept_apart_are_predicted_as_well_as_is_claimed() {
+fn held_out_series_are_predicted_as_well_as_claimed() {
     let all = cases(&kept_apart());
     assert_eq!(all.len(), 110);
     for (what, score) in [

@@ -108,7 +108,7 @@ fn a_connection_that_the_server_will_close_is_not_used_again() {
 }
 
 #[test]
-fn answers_may_come_in_any_pieces() {
+fn responses_may_arrive_in_any_pieces() {
     let whole =
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n3\r\ncde\r\n0\r\n\r\n";
     let pieces: Vec<&[u8]> = whole.chunks(1).collect();

@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_a_later_one_replaced_are_not_read_where_the_server_merges_them_later() {
+    fn replaced_rows_are_not_read_if_the_server_merges_them_later() {
         let replacing = BoundTable { replaces: true, ..table() };
         let merging = Dialect { current_rows: " FINAL", ..STANDARD };
         for (dialect, is_final) in [(&merging, true), (&STANDARD, false)] {
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_leaves_out_other_rows_where_they_are_read_and_before_the_fence() {
+    fn a_slice_filters_other_rows_at_the_scan_and_before_the_fence() {
         let slice = |first, end| BoundTable {
             locate: Some("n BETWEEN :first AND :last".to_owned()),
             slice: Some(KeyRange { first, end }),

@@ -562,7 +562,7 @@ WITH (
     }
 
     #[test]
-    fn a_table_that_is_not_there_is_the_users_mistake() {
+    fn a_missing_table_is_a_user_error() {
         let mut server = Recorded(vec![("information_schema", Vec::new())], Vec::new());
         let error = at_once(describe(&mut server, "n1", "shopp")).unwrap_err();
         assert!(error.message.contains("n1: there is no table `shopp`"), "{error}");

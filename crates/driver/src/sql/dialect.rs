@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn more_texts_than_a_function_takes_are_put_together_in_groups() {
+    fn more_texts_than_a_function_accepts_are_joined_in_groups() {
         let parts = |count| vec!["x".to_owned(); count];
         let null_ends_all = Dialect { concat: "concat_ws('', ", ..STANDARD };
         for dialect in [STANDARD, null_ends_all] {

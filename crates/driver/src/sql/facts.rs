@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_of_tables_is_theirs_alone_where_all_have_it() {
+    fn a_setting_of_tables_is_reported_only_for_them_if_all_have_it() {
         let row = |of: [&str; 3]| of.map(|text| Some(text.to_owned())).to_vec();
         let rows = [["cpu", "fill", "70"], ["kv", "fill", "70"], ["cpu", "parts", "150"]];
         let found = of_tables(2, rows.map(row).to_vec());

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clause_is_added_where_there_is_none() {
+    fn a_missing_clause_is_added() {
         for (create, expected) in [
             ("CREATE TABLE t (n INTEGER)", "CREATE TABLE t (n INTEGER) WITH (\"a.b\" = 'x''y')"),
             (

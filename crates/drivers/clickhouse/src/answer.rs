@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_texts_or_null_in_whatever_pieces_they_come() {
+    fn fields_are_texts_or_null_in_any_pieces() {
         let whole = b"1\t\\N\tit\\'s\\tx\\n\\\\\n\t\n\n";
         let expected = [
             vec![Some("1".to_owned()), None, Some("it's\tx\n\\".to_owned())],

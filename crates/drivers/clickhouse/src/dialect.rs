@@ -231,7 +231,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_text_makes_it_fail(sql in "\\PC*|[$'\"`/*0-9 \\\\-]*") {
+        fn no_text_causes_a_panic(sql in "\\PC*|[$'\"`/*0-9 \\\\-]*") {
             let (text, values) = cut(&sql);
             proptest::prop_assert!(text.numbered('$').len() <= sql.len());
             proptest::prop_assert!(values.len() <= sql.len());

@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn an_insert_is_applied_as_a_whole_or_not_at_all_unless_its_table_has_several_parts() {
+    fn an_insert_is_atomic_unless_its_table_has_several_parts() {
         let judged = |is_atomic, text: &str| {
             let status = if text.is_empty() { 200 } else { 500 };
             judge(&op(Some(3)), Some(&insert(is_atomic)), 9, answer(status, text))
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_come_one_by_one_are_a_whole_up_to_the_size_of_a_block() {
+    fn rows_sent_one_by_one_are_atomic_up_to_the_size_of_a_block() {
         let error = "Code: 27, e.displayText() = DB::Exception: x\n";
         for (format, rows, sent, certainty) in [
             (Format::Native, 5_000_000, 1 << 30, Certainty::NotApplied),

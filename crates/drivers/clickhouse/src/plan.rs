@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn engines_hold_a_block_as_a_whole_or_not_or_are_refused() {
+    fn engines_store_a_block_atomically_or_are_rejected() {
         for (engine, expected) in [
             ("MergeTree", Some(true)),
             ("ReplacingMergeTree", Some(true)),

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_wait_in_spools_only_where_that_is_given() {
+    fn rows_wait_in_spools_only_if_requested() {
         let [old, new] = NAMES;
         for (settings, expected) in [
             (&[][..], false),

@@ -163,7 +163,7 @@ mod tests {
     /// Plans of CrateDB 6.4.3 for these statements: rows are aggregated on their nodes, and not fetched to the handler
     /// node, whose memory use would then grow with the table.
     #[test]
-    fn checksums_are_made_where_the_rows_are() {
+    fn checksums_are_computed_on_the_nodes_of_the_rows() {
         let whole = BoundTable {
             name: "loadtest".to_owned(),
             columns: vec![BoundColumn::new("data", ColumnType::Text)],
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_takes_each_row_once_whatever_the_keys_are() {
+    fn a_walk_reads_each_row_once_for_any_keys() {
         let many = ROWS_FIRST as u64 * 3;
         let all: Vec<u64> = (0..many).collect();
         let some = ROWS_FIRST as u64 / 2;
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_has_as_many_rows_as_fit_and_no_more_than_its_bound() {
+    fn a_response_has_as_many_rows_as_fit_and_no_more_than_its_bound() {
         let keys: Vec<u64> = (0..200_000).collect();
         let (_, short) = walked(&keys, "");
         assert!(short.len() < 10 && short.iter().all(|rows| *rows <= ROWS_MAX), "{short:?}");

@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_even_where_no_node_has_two_more_than_another() {
+    fn copies_are_even_if_no_node_has_two_more_than_another() {
         for (copies, nodes, even) in [
             (&[4][..], 1, true),
             (&[2, 2, 1], 3, true),

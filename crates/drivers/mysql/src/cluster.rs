@@ -293,7 +293,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_of_the_library_are_recorded_but_for_files_and_secrets() {
+    fn options_of_the_library_are_recorded_except_files_and_secrets() {
         let text = "base_host = 10.0.0.1; gcs.fc_limit = 16; socket.ssl_key = /etc/k.pem; \
                     evs.suspect_timeout = PT5S; socket.ssl_password_file = ; odd";
         let found = recorded_options(text);

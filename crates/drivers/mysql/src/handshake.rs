@@ -333,7 +333,7 @@ mod tests {
 
     /// Vectors of `mysql_common` (MIT or Apache-2.0), `src/scramble.rs`.
     #[test]
-    fn passwords_are_scrambled_as_other_clients_do_it() {
+    fn passwords_are_scrambled_as_by_other_clients() {
         let nonce = [
             0x4e, 0x52, 0x33, 0x48, 0x50, 0x3a, 0x71, 0x49, 0x59, 0x61, 0x5f, 0x39, 0x3d, 0x64,
             0x62, 0x3f, 0x53, 0x64, 0x7b, 0x60,

@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_copied_only_where_they_are_copied_as_a_whole() {
+    fn rows_are_copied_only_if_copy_is_atomic() {
         let copies = |version| Product::CockroachDb.copies(version).is_ok();
         for (version, whole) in [
             ("CockroachDB CCL v20.1.8 (x86_64)", false),

@@ -95,7 +95,7 @@ mod tests {
     proptest::proptest! {
         /// Neither an error nor a parsed URL shows a password, whatever its characters and its context.
         #[test]
-        fn no_text_makes_it_fail_or_show_a_password(
+        fn no_text_causes_a_panic_or_shows_a_password(
             scheme in "(db|crate|sqlite|postgres|\\PC{0,6})",
             slashes in "(://|:/|//|:|)",
             user in "[a-z@%☃]{0,4}",

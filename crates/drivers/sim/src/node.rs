@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn without_credit_each_row_takes_its_time() {
+    fn without_credit_each_row_takes_its_full_time() {
         let mut disk = Disk::new(1_000.0, 0.0);
         assert_eq!(disk.write(Nanos::ZERO, 100), Nanos::from_millis(100));
         assert_eq!(disk.write(Nanos::ZERO, 100), Nanos::from_millis(200));

@@ -150,7 +150,7 @@ fn a_budget_ends_a_group_with_the_runs_that_fit() {
 }
 
 #[test]
-fn a_target_that_does_not_come_back_ends_a_group_and_its_runs_stay() {
+fn a_target_that_does_not_return_ends_a_group_and_its_runs_are_kept() {
     let root = tempfile::tempdir().unwrap();
     let gone = one_node("die=0s");
     let record = undisturbed(root.path(), group(&[cores(1), gone.clone()], 3)).unwrap();

@@ -140,7 +140,7 @@ fn no_soak_follows_a_search_that_was_stopped() {
 }
 
 #[test]
-fn a_soak_that_is_stopped_leaves_the_mark_as_it_was_confirmed() {
+fn a_stopped_soak_leaves_the_mark_as_confirmed() {
     let (record, _root, begun) = stopped(&with_soak(), Moment::Soak);
     let whole = thousand().find();
     assert_eq!(mark(&record), mark(&whole));

@@ -104,7 +104,7 @@ fn stopped_after(count: u32) -> Watched {
 }
 
 #[test]
-fn a_tuning_that_is_stopped_between_two_trials_keeps_those_that_it_has() {
+fn a_tuning_stopped_between_two_trials_keeps_the_earlier_ones() {
     let root = tempfile::tempdir().unwrap();
     let user = stopped_after(2);
     let record = tune_in(root.path(), tuning(Nanos::MAX), &user).unwrap();
@@ -124,7 +124,7 @@ fn a_tuning_that_is_stopped_between_two_trials_keeps_those_that_it_has() {
 }
 
 #[test]
-fn whoever_stops_need_not_wait_until_the_target_was_left_alone() {
+fn a_stop_does_not_wait_for_the_idle_time_of_the_target() {
     let root = tempfile::tempdir().unwrap();
     // Real time, and a pause of a day.
     let mut pattern = Job::new("sqlite:", &[("insert", closed(1))]);

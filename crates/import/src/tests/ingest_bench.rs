@@ -36,7 +36,7 @@ fn its_counts_are_upper_bounds_and_it_reports_no_latency() {
 }
 
 #[test]
-fn digits_are_grouped_as_the_machine_writes_them() {
+fn digits_are_grouped_as_in_the_locale_of_the_machine() {
     let german = sample("nodeingestbench.out")
         .replace("25.179", "25,179")
         .replace("6,020,000", "6.020.000")

@@ -278,7 +278,7 @@ fn an_error_names_its_line_its_place_and_the_correct_form() {
 }
 
 #[test]
-fn progress_lines_alone_are_a_course_without_latency() {
+fn progress_lines_alone_are_a_timeline_without_latency() {
     let out = sample("pgbench-rate.out");
     let lines: Vec<&str> = out.lines().filter(|l| l.starts_with("progress")).collect();
     let run = parsed_run(&[&lines.join("\n")]).unwrap();

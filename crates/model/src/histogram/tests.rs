@@ -318,7 +318,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_decoding_panic(
+    fn no_text_causes_a_panic_in_decoding(
         text in "[A-Za-z0-9+/=]{0,200}",
         digits in 2..4_u32,
         highest: u64,

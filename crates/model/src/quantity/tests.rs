@@ -202,7 +202,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_a_parser_panic(text in "\\PC{0,80}") {
+    fn no_text_causes_a_panic_in_a_parser(text in "\\PC{0,80}") {
         let _ = (parse_count(&text), parse_rate(&text), parse_duration(&text));
         let _ = (parse_duration_range(&text), parse_percent(&text), parse_bytes(&text));
         let _ = parse_instant(&text);

@@ -46,7 +46,7 @@ fn lengths_are_in_the_units_that_people_choose() {
 }
 
 #[test]
-fn a_run_is_as_long_as_the_ops_need_that_an_objective_is_about() {
+fn a_run_lasts_as_long_as_the_ops_of_an_objective_require() {
     let p99 = |op: Option<&str>| Objective::Latency {
         quantile_ppm: 990_000,
         max: Nanos::from_millis(10),
@@ -150,7 +150,7 @@ fn every_objective_is_repeated_by_its_flag() {
 }
 
 #[test]
-fn a_url_is_quoted_where_a_shell_would_split_it() {
+fn a_url_is_quoted_if_a_shell_would_split_it() {
     assert_eq!(quoted("sim:?nodes=3&rate=1"), "'sim:?nodes=3&rate=1'");
     assert_eq!(quoted("http://h:4200/doc"), "http://h:4200/doc");
     assert_eq!(quoted("a'b"), r"'a'\''b'");

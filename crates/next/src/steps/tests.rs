@@ -81,7 +81,7 @@ fn no_proposal_repeats_the_command_that_was_just_run() {
 
 /// A miss ends only a run with an objective that is not a fraction.
 #[test]
-fn a_proposal_stops_on_a_miss_only_where_it_can() {
+fn a_proposal_stops_on_a_miss_only_if_it_can() {
     const OBJECTIVES: [&str; 4] = [" --p", " --row-p99 ", " --errors ", " --rejected "];
     let mut kept = 0;
     for (when, record) in RUNS {

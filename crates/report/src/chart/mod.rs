@@ -491,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_of_values_is_labeled_with_them_alone() {
+    fn an_axis_of_values_is_labeled_only_with_them() {
         let of = |values: &str| {
             let values: Vec<String> = values.split(' ').map(str::to_owned).collect();
             let (axis, places) = Axis::of_values("", &values);

@@ -199,7 +199,7 @@ mod tests {
     use highwater_analysis::fixture;
 
     #[test]
-    fn cells_are_quoted_only_where_they_must_be() {
+    fn cells_are_quoted_only_if_necessary() {
         let cells = ["insert", "a,b", "say \"x\"", "two\nlines"];
         assert_eq!(
             below("op", |table| cells.iter().try_for_each(|cell| table.write_record([cell]))),

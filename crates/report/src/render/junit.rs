@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_has_its_judgments_and_fails_where_its_exit_code_does() {
+    fn every_kind_has_its_judgments_and_fails_if_its_exit_code_does() {
         let mut lost = fixture::closed();
         fixture::lose_rows(&mut lost, 96);
         let lost = fixture::judged(lost);

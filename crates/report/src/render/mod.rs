@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_comes_back_as_it_was() {
+    fn a_record_is_restored_unchanged() {
         for record in [fixture::closed(), fixture::open_steps(), fixture::open_gate()] {
             let text = print(&record);
             let mut written = Vec::new();
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_a_target_come_back_and_cannot_steer_a_terminal() {
+    fn words_of_a_target_are_restored_and_cannot_control_a_terminal() {
         let mut record = fixture::closed();
         record.target.version = "x\u{202e}\u{9b}1m\u{e0041}\u{1b}".to_owned();
         let text = print(&record);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_named_before_anything_else() {
+    fn another_version_is_reported_first() {
         for other in ["highwater-record/1", "highwater-record/9"] {
             let error = parse(&format!(r#"{{"schema": "{other}", "id": 1}}"#)).unwrap_err();
             let expected = format!(

@@ -239,7 +239,7 @@ fn the_repeats_that_are_named_are_those_of_the_noncentral_distribution() {
 }
 
 #[test]
-fn cpu_of_the_server_per_row_is_compared_where_all_runs_report_it() {
+fn cpu_of_the_server_per_row_is_compared_if_all_runs_report_it() {
     let cpu = |seconds: f64| {
         let mut record = run(1.0, 1.0);
         record.target.embedded = true;

@@ -99,7 +99,7 @@ fn an_inconclusive_first_figure_makes_the_result_inconclusive() {
 }
 
 #[test]
-fn another_seed_is_the_same_question_where_the_rest_is_the_same() {
+fn another_seed_is_the_same_question_if_the_rest_is_the_same() {
     let seeded = |seed: u64, unseeded: Option<&str>| {
         let mut record = run(1.0, 1.0);
         let plan = &mut record.plan;

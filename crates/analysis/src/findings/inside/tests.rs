@@ -30,7 +30,7 @@ fn cpu(record: &mut RunRecord, busy: f64) {
 }
 
 #[test]
-fn a_disk_at_its_limit_is_reported_where_cpu_is_left() {
+fn a_disk_at_its_limit_is_reported_if_cpu_is_left() {
     let disk = |disk: f64, busy: f64| {
         codes_after(|record| {
             cpu(record, busy);
@@ -164,7 +164,7 @@ fn seconds(record: &mut RunRecord, acknowledged: impl Fn(u64) -> u64) {
 }
 
 #[test]
-fn checkpoints_are_reported_where_less_is_acknowledged_during_them() {
+fn checkpoints_are_reported_if_less_is_acknowledged_during_them() {
     let checkpoints = |during: u64, from: u32| {
         codes_after(|record| {
             seconds(record, |second| if second >= 7 { during } else { 100 });
@@ -292,7 +292,7 @@ fn stolen_cpu_is_reported() {
 }
 
 #[test]
-fn sessions_are_too_few_where_nothing_of_the_target_is_busy() {
+fn sessions_are_too_few_if_nothing_of_the_target_is_busy() {
     let idle = |busy: f64, name: &'static str, value: f64| {
         move |record: &mut RunRecord| {
             cpu(record, busy);

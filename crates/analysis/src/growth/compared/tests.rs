@@ -230,7 +230,7 @@ fn a_parameter_that_differs_is_named_and_one_that_was_declared_is_no_other_quest
 
 /// An estimate errs equally to both sides; the confirmed rate of each growth is shown.
 #[test]
-fn searches_are_compared_by_their_estimates_where_both_have_one() {
+fn searches_are_compared_by_their_estimates_if_both_have_one() {
     let estimated = |confirmed: f64, value: f64| {
         let mut record = measured(&[(1, 100.0), (3, confirmed)], 100.0);
         let of = scale(&mut record);

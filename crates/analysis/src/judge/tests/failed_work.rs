@@ -67,7 +67,7 @@ fn ops_that_were_never_sent_do_not_count() {
 }
 
 #[test]
-fn a_stated_bound_takes_its_place_and_that_everything_may_fail_states_none() {
+fn a_stated_bound_replaces_it_and_allowing_all_failures_states_none() {
     let stated = |objectives: Vec<Objective>| {
         let mut record = run(505, 0, 5_050);
         record.plan.definition.objectives = objectives;

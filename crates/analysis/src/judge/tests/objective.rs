@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn rejections_are_a_share_of_the_ops_and_the_targets_own_count_is_reported_where_no_client_heard() {
+fn rejections_are_a_fraction_of_the_ops_and_the_targets_count_is_reported_if_no_client_saw_them() {
     let mut record = open_gate();
     record.plan.definition.objectives = vec![Objective::Rejected { max_ppm: 0 }];
     crate::fixture::add_telemetry(&mut record);
@@ -23,7 +23,7 @@ fn rejections_are_a_share_of_the_ops_and_the_targets_own_count_is_reported_where
 }
 
 #[test]
-fn a_rate_must_be_sustained_as_far_as_it_was_offered_and_but_for_one_op() {
+fn the_offered_rate_must_be_sustained_except_for_one_op() {
     let mut record = open_gate();
     record.results[0].offered = 9_000;
     record.streams[0].throughput.rows_per_s = 892.0;
@@ -186,7 +186,7 @@ fn ops_that_are_slow_together_widen_the_bound() {
 }
 
 #[test]
-fn a_row_latency_objective_does_not_pass_where_there_is_none() {
+fn a_row_latency_objective_does_not_pass_without_row_latencies() {
     let mut record = closed();
     record.plan.definition.objectives =
         vec![Objective::RowLatency { quantile_ppm: 990_000, max: Nanos::SECOND }];
@@ -243,7 +243,7 @@ fn an_open_rate_must_be_sustained_whatever_the_objective() {
 }
 
 #[test]
-fn ops_at_work_at_the_end_are_no_shortfall_where_no_phase_came_before() {
+fn ops_in_flight_at_the_end_are_no_shortfall_without_an_earlier_phase() {
     let reached = |start_ns| {
         let mut record = open_gate();
         record.phases[1].start_ns = start_ns;

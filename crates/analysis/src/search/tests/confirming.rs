@@ -25,7 +25,7 @@ fn close(its_late: f64, its_margin: f64) -> impl Target {
 }
 
 #[test]
-fn confirmations_that_each_show_too_little_confirm_where_they_show_it_together() {
+fn confirmations_that_each_show_too_little_confirm_if_they_show_it_together() {
     let confirmed = |late, margin| {
         let found = find(&with_p99(Nanos::SECOND), &mut close(late, margin));
         found.mark().confirmed
@@ -95,7 +95,7 @@ fn a_mark_was_held_for_the_length_of_its_shortest_confirmation() {
 }
 
 #[test]
-fn an_overloaded_probe_shows_nothing_of_where_latencies_pass_their_bound() {
+fn an_overloaded_probe_does_not_show_where_latencies_exceed_their_bound() {
     let search = with_p99(Nanos::SECOND);
     let found = find(&search, &mut close(0.6, 0.1));
     let probe = |at: f64, late: f64, reasons: &[ReasonCode]| ProbeRecord {

@@ -76,7 +76,7 @@ fn long_levels_of_marks_hold() {
 }
 
 #[test]
-fn a_target_that_stalls_every_few_seconds_has_a_mark_in_the_time_that_there_is() {
+fn a_target_that_stalls_every_few_seconds_has_a_mark_within_the_budget() {
     let (mut marks, mut near) = (0, 0);
     for seed in seeds_of_version(20) {
         let (truth, found) = cluster::stalling(seed);
@@ -237,7 +237,7 @@ fn records(probes: &[Summary]) -> Vec<ProbeRecord> {
 }
 
 #[test]
-fn a_rate_that_three_confirmations_did_not_decide_is_confirmed_again_where_more_may() {
+fn a_rate_that_three_confirmations_did_not_decide_is_confirmed_again_if_more_may() {
     let searches = [
         (ProbePurpose::Search, 128_400.0, 15.0, 7.58, 12.7),
         (ProbePurpose::Search, 88_130.0, 15.0, 2.35, 11.0),
@@ -294,7 +294,7 @@ fn with_few_ops_the_rest_of_a_budget_confirms_a_rate_fewer_times_but_for_longer(
 }
 
 #[test]
-fn late_ops_come_in_bursts_where_their_margin_is_wider_than_that_of_single_ones() {
+fn late_ops_are_in_bursts_if_their_margin_is_wider_than_that_of_single_ones() {
     let found = |at: f64, seconds: f64, late: f64, upper: f64| {
         let [probe] = &records(&[(ProbePurpose::Confirm, at, seconds, late, upper)])[..] else {
             panic!()

@@ -95,7 +95,7 @@ fn a_load_generator_that_gives_out_at_every_rate_is_not_the_target_that_missed()
 }
 
 #[test]
-fn closed_load_that_reaches_nothing_is_no_place_to_begin() {
+fn closed_load_without_throughput_is_no_starting_point() {
     let closed = ProbeRecord {
         acknowledged_per_s: 0.0,
         ..fixture::probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated)
@@ -218,7 +218,7 @@ fn slow(capacity: f64) -> impl Target {
 }
 
 #[test]
-fn probes_too_short_for_the_percentile_are_reported_so() {
+fn probes_too_short_for_the_percentile_are_reported_as_such() {
     let found = find(&with_p99(Nanos::SECOND), &mut slow(5.0));
     assert_eq!(found.no_mark().why, NoMarkReason::TooFewOps);
     assert!(found.probes.len() <= 12, "{}", found.story());
@@ -342,7 +342,7 @@ fn a_percentile_needs_the_ops_of_its_judgment_and_those_that_chance_may_omit() {
 }
 
 #[test]
-fn a_confirmation_that_failed_is_made_again_for_a_latency_and_for_nothing_else() {
+fn a_failed_confirmation_is_repeated_only_for_a_latency() {
     let at_the_second = |reason| {
         let mut confirmations = 0;
         let late = |shown: Shown, share: f64| Shown {

@@ -86,7 +86,7 @@ fn a_search_without_a_mark_or_that_was_stopped_has_no_long_run() {
 }
 
 #[test]
-fn the_long_run_is_no_part_of_the_budget() {
+fn the_long_run_is_not_part_of_the_budget() {
     let mut search = search();
     let mut target = steady();
     let without = find(&search, &mut target);

@@ -84,7 +84,7 @@ fn a_cliff_is_found_although_it_shows_nothing_from_below_and_lies_from_above() {
 }
 
 #[test]
-fn a_soft_knee_is_found_where_the_bound_is_passed() {
+fn a_soft_knee_is_found_where_the_bound_is_exceeded() {
     let mut tally = Tally::default();
     for seed in 0..100 {
         let mut noise = Noise::new(seed);
@@ -109,7 +109,7 @@ fn a_soft_knee_is_found_where_the_bound_is_passed() {
 }
 
 #[test]
-fn a_target_that_rejects_long_before_its_capacity_is_no_creeping_way_down() {
+fn a_target_that_rejects_far_below_its_capacity_is_reached_in_growing_steps() {
     for servers in [2, 4, 16, 64] {
         // Rejects what finds all of its few servers busy, and acknowledges the rest (Erlang's B):
         // above the mark it always reaches somewhat more than the mark, so every guess is a little

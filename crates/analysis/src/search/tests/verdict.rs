@@ -139,7 +139,7 @@ fn a_share_of_failures_is_met_missed_or_not_shown_to_be_either() {
 }
 
 #[test]
-fn a_share_of_failures_is_judged_by_the_count_where_its_margin_is_unknown() {
+fn a_fraction_of_failures_is_judged_by_the_count_if_its_margin_is_unknown() {
     let verdict = |rejected, change: fn(&mut RunRecord)| {
         let mut record = rejecting(rejected);
         change(&mut record);

@@ -49,7 +49,7 @@ fn a_cell_counts_unless_it_missed_its_objective_or_something_spoilt_it() {
 }
 
 #[test]
-fn bytes_per_row_are_a_figure_where_the_target_reports_them() {
+fn bytes_per_row_are_a_figure_if_the_target_reports_them() {
     let mut record = closed();
     let rows: u64 = record.results.iter().map(|r| r.rows.acknowledged).sum();
     record.target.bytes_before = Some(0);

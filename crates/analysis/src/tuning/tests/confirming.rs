@@ -143,7 +143,7 @@ fn the_smaller_of_two_indistinguishable_configurations_is_the_best() {
 }
 
 #[test]
-fn none_is_the_best_of_which_the_confirming_round_measured_less_but_for_a_tie() {
+fn a_configuration_with_a_lower_confirmed_figure_is_the_best_only_in_a_tie() {
     // From equal ones to 20% apart, measured with up to 15% of noise.
     let (mut ties, mut slower) = (0, 0);
     for seed in 0..600 {

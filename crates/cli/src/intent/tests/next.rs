@@ -53,7 +53,7 @@ fn kept(command: &str, flag: &Flag) -> Option<Vec<String>> {
 }
 
 #[test]
-fn every_flag_that_is_to_be_repeated_is_kept_as_it_was_given() {
+fn every_repeated_flag_is_kept_as_given() {
     for command in [&commands::run::COMMAND, &commands::find::COMMAND] {
         for flag in command.all_flags() {
             // It names a file that must be there.

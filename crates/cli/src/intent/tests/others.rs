@@ -79,7 +79,7 @@ fn a_comparison_has_a_difference_that_matters_and_perhaps_a_gate() {
 }
 
 #[test]
-fn variants_are_made_in_the_order_in_which_they_are_given() {
+fn variants_run_in_the_given_order() {
     let repeat = |words: &str| {
         let (_, layers) = layers(&Sources {
             words: format!("run|cpu|db://h|{words}").trim_end_matches('|'),

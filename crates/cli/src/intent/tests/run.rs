@@ -119,7 +119,7 @@ fn a_ramp_is_ten_even_steps() {
 }
 
 #[test]
-fn a_ramp_has_fewer_steps_where_ten_would_be_too_short_or_equal() {
+fn a_ramp_has_fewer_steps_if_ten_would_be_too_short_or_equal() {
     let check = |ramp: &str, steps: usize, seconds: u64| {
         let plan = run(&format!("--stream|a@{ramp}")).plan;
         let found = (plan.streams[0].paces.len(), plan.step);
@@ -347,7 +347,7 @@ fn objectives_and_the_audit() {
 }
 
 #[test]
-fn everything_else_of_a_run() {
+fn other_settings_of_a_run() {
     let settings = run(
         "--set|hosts=4000|--batch|2k|--insert|copy|--retries|3|--seed|7|--drop|--drop-foreign|a|--drop-foreign|b|\
          --share|2/4|--start-at|2026-11-20T18:30:00Z|--label|team=x=y|-q|--json|--plan|-o|runs",

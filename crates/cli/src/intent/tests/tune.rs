@@ -14,7 +14,7 @@ fn tune(words: &str) -> TuneIntent {
 }
 
 #[test]
-fn a_cell_where_something_is_rejected_or_fails_does_not_count_unless_that_is_allowed() {
+fn a_cell_with_rejected_or_failed_ops_does_not_count_unless_they_are_allowed() {
     let objectives = |words: &str| tune(words).run.plan.objectives;
     let at_most = |errors, rejected| {
         [Objective::Errors { max_ppm: errors }, Objective::Rejected { max_ppm: rejected }]

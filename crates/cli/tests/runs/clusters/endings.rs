@@ -120,7 +120,7 @@ fn ctrl_c_while_data_are_brought_back_ends_the_command_and_the_nodes() {
 }
 
 #[test]
-fn a_command_that_fails_at_a_size_is_tried_again_and_leaves_the_sizes_before() {
+fn a_command_that_fails_at_a_size_is_retried_and_keeps_the_earlier_sizes() {
     let prepare = "prepare = '[ {node} = 1 ] || { echo no room >&2; exit 7; }'";
     let lab = Lab::growing("sim", "", prepare);
     let called = lab.grow("-d 20s").end();

@@ -109,7 +109,7 @@ fn a_node_that_ends_is_not_waited_for() {
 }
 
 #[test]
-fn a_node_that_fails_in_a_resize_takes_no_other_with_it() {
+fn a_node_that_fails_in_a_resize_ends_no_other() {
     let lab = Lab::new("[ {node} = 1 ] || exit 1; sleep 300 & echo up 1; wait", "");
     assert_eq!(lab.call("up", &["--nodes", "1"]).code, Some(0));
     let called = lab.call("resize", &["--nodes", "2"]);
@@ -132,7 +132,7 @@ fn a_port_in_use_is_named_before_anything_is_started() {
 }
 
 #[test]
-fn data_that_could_not_be_made_ready_are_made_anew() {
+fn data_that_could_not_be_prepared_are_prepared_again() {
     let lab = Lab::new(OBEDIENT, "prepare = 'touch begun; echo no room >&2; exit 7'");
     let called = lab.call("up", &[]);
     assert_eq!(called.code, Some(5), "{called:?}");

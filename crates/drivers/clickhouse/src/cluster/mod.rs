@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_uneven_where_a_server_has_less_than_half_of_its_share() {
+    fn rows_are_uneven_if_a_server_has_less_than_half_of_its_share() {
         for (rows, uneven) in [
             (&[900, 0][..], true),
             (&[600, 200], false),

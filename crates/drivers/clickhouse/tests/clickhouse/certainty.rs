@@ -103,7 +103,7 @@ fn users_without_access_or_write_permission_are_rejected_before_the_load() {
 }
 
 #[test]
-fn too_many_parts_are_rejected_and_none_of_the_rejected_rows_is_there() {
+fn too_many_parts_are_rejected_and_none_of_the_rejected_rows_is_stored() {
     on_server(started(), async |server, target| {
         // Inserts are delayed before they are rejected: here at the same number of parts.
         let settings = [("parts_to_throw_insert", "5"), ("parts_to_delay_insert", "5")];
@@ -138,7 +138,7 @@ fn too_many_parts_are_rejected_and_none_of_the_rejected_rows_is_there() {
 }
 
 #[test]
-fn too_little_memory_refuses_the_whole_block() {
+fn too_little_memory_rejects_the_whole_block() {
     let limit = "<max_memory_usage>60000000</max_memory_usage>";
     on_stage(started_with("", limit), async |server, _, mut stage| {
         let outcome = stage.client.send(0, words(200_000, &"x".repeat(500))).await;
@@ -151,7 +151,7 @@ fn too_little_memory_refuses_the_whole_block() {
 }
 
 #[test]
-fn more_queries_than_the_server_takes_are_rejected() {
+fn more_queries_than_the_server_accepts_are_rejected() {
     let configuration = "<max_concurrent_queries>1</max_concurrent_queries>";
     let settings = "<queue_max_wait_ms>1000</queue_max_wait_ms>";
     on_stage(started_with(configuration, settings), async |_server, target, mut stage| {

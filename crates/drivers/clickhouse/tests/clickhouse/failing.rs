@@ -120,8 +120,7 @@ fn questions_that_cannot_be_read_are_named_before_the_load() {
 }
 
 #[test]
-fn servers_of_a_cluster_have_one_database_and_the_first_of_them_all_sessions_where_it_passes_rows_on()
- {
+fn servers_of_a_cluster_have_one_database_and_the_first_has_all_sessions_if_it_forwards_rows() {
     let open = |urls: &[&str], insert: Option<&str>| {
         let urls: Vec<TargetUrl> = urls.iter().map(|url| TargetUrl::parse(url).unwrap()).collect();
         let options = TargetOptions { insert: insert.map(str::to_owned), ..support::options() };

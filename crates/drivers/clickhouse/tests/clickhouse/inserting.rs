@@ -14,7 +14,7 @@ use crate::client::{
 use crate::support::block_on;
 
 #[test]
-fn a_batch_is_one_part_and_the_same_batch_again_is_a_second_one() {
+fn a_batch_is_one_part_and_a_repeated_batch_is_a_second_one() {
     on_stage(started(), async |server, _, mut stage| {
         server.sql("SYSTEM STOP MERGES");
         for batches in 1..4_u64 {
@@ -197,7 +197,7 @@ fn a_server_that_reads_fractions_inexactly_is_sent_none_as_text() {
 }
 
 #[test]
-fn a_batch_in_rows_is_stored_as_it_was_sent_and_none_of_it_where_a_value_does_not_fit() {
+fn a_batch_in_rows_is_stored_as_sent_or_not_at_all_if_a_value_does_not_fit() {
     let Some(server) = started() else {
         return;
     };

@@ -107,7 +107,7 @@ fn whole_requests_fail_with_a_code_and_a_text() {
 }
 
 #[test]
-fn an_answer_that_is_no_json_keeps_its_text() {
+fn a_response_that_is_not_json_keeps_its_text() {
     let answer = recording("10d-user-bench-wrong-password").answer();
     assert!(!answer.is_whole());
     let message = "password authentication failed for user \"bench\"";
@@ -115,7 +115,7 @@ fn an_answer_that_is_no_json_keeps_its_text() {
 }
 
 #[test]
-fn an_error_that_echoes_the_request_is_read_only_so_far() {
+fn an_error_that_echoes_the_request_is_read_only_in_part() {
     let mut answer = Answer::default();
     answer.status(400);
     assert!(answer.body(b"{\"error\":{\"message\":\"SQLParseException[Can't parse ["));

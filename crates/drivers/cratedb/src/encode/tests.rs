@@ -145,7 +145,7 @@ fn a_compressed_body_is_the_same_body() {
 }
 
 #[test]
-fn a_dictionary_is_quoted_once_and_another_one_anew() {
+fn each_dictionary_is_quoted_once() {
     let mut encoder = encoder(Mode::Bulk, None);
     for word in ["one", "two"] {
         let coded = Dictionary { values: Arc::from([Box::from(word)]), codes: vec![0] };

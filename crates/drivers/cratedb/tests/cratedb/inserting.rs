@@ -60,7 +60,7 @@ fn a_duplicate_in_a_cluster_that_got_worse_is_unknown() {
 }
 
 #[test]
-fn a_connection_cut_in_flight_makes_the_other_sessions_doubt() {
+fn a_connection_cut_in_flight_makes_the_other_sessions_uncertain() {
     let double = Double::start(&[GREEN, DUPLICATE]);
     double.close_after("07a-pk-bulk-3-good");
     block_on(async {

@@ -86,7 +86,7 @@ fn lines_follow_their_statement_and_an_empty_packet_ends_them() {
 }
 
 #[test]
-fn many_lines_are_cut_into_packets_whose_numbers_begin_again() {
+fn many_lines_are_split_into_packets_whose_numbers_wrap() {
     let bytes = encoded(Mode::LoadData, 400_000, 0);
     let (mut rest, mut expected) = (&bytes[HEADER + 8..], 2_u8);
     let mut packets = 0;
@@ -100,7 +100,7 @@ fn many_lines_are_cut_into_packets_whose_numbers_begin_again() {
 }
 
 #[test]
-fn values_of_a_query_stand_where_their_numbers_are() {
+fn values_of_a_query_replace_their_numbers() {
     let plan = Plan::Query(Prepared { id: 1, values: vec![1, 0, 1, 9] });
     let op = Op {
         id: OpId(0),

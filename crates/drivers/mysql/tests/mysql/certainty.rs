@@ -60,7 +60,7 @@ fn a_rejected_row_rejects_its_batch_and_the_session_continues() {
 }
 
 #[test]
-fn a_lock_that_was_not_had_undoes_the_whole_batch() {
+fn a_lock_timeout_undoes_the_whole_batch() {
     if skipped() {
         return;
     }
@@ -124,7 +124,7 @@ fn a_server_or_a_transaction_that_only_reads_and_statements_out_of_time_change_n
 }
 
 #[test]
-fn a_statement_longer_than_the_server_takes_is_cut_into_a_transaction() {
+fn a_statement_longer_than_the_server_accepts_is_split_into_a_transaction() {
     on_stage(
         started_with(&["--max-allowed-packet=65536"]),
         Some("values"),

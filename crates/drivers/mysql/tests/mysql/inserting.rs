@@ -37,7 +37,7 @@ fn lines_that_load_data_skips_are_refused_and_those_that_it_alters_are_acknowled
 }
 
 #[test]
-fn tables_are_as_large_as_their_files_at_once_and_the_cache_of_data_is_a_fact() {
+fn the_size_of_tables_is_that_of_their_files_and_the_cache_of_data_is_a_fact() {
     on_stage(started(), Some("values"), async |_server, _, mut stage| {
         let empty = stage.admin.storage_bytes(&stage.workload).await.unwrap();
         assert!(empty < Some(1_000_000), "{empty:?}");

@@ -198,7 +198,7 @@ fn a_retry_error_was_not_applied_and_an_ambiguous_result_is_unknown() {
 }
 
 #[test]
-fn a_transaction_is_sent_statement_by_statement_and_retried_as_a_whole() {
+fn a_transaction_is_sent_statement_by_statement_and_retried_completely() {
     let restart = || Err(("40001", "restart transaction: RETRY_SERIALIZABLE"));
     let ambiguous = || Err(("40003", "result is ambiguous"));
     let whole = [Ok("BEGIN"), Ok("UPDATE 1"), Ok("INSERT 0 1"), Ok("COMMIT")];
@@ -276,7 +276,7 @@ fn a_url_without_a_database_means_the_default_one() {
 }
 
 #[test]
-fn rows_are_inserted_by_statements_because_copy_may_come_in_pieces_and_needs_an_administrator() {
+fn rows_are_inserted_by_statements_because_copy_is_not_atomic_and_needs_an_administrator() {
     let (texts, url) = listening("v20.1.8", vec![]);
     support::block_on(async {
         let target = open(&format!("{url}/bench?sslmode=disable"), None).unwrap();

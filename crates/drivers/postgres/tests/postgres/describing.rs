@@ -64,7 +64,7 @@ fn same(server: &Postgres, what: &str) -> String {
 }
 
 #[test]
-fn a_table_that_is_not_there_is_the_users_mistake() {
+fn a_missing_table_is_a_user_error() {
     on_server(None, async |_server, target| {
         let mut admin = admin(target.as_ref()).await.unwrap();
         let error = admin.describe("shopp").await.unwrap_err();

@@ -41,7 +41,7 @@ fn a_backend_that_is_ended_in_the_middle_of_an_op_leaves_it_unknown() {
 }
 
 #[test]
-fn a_server_that_restarts_ends_its_sessions_and_takes_new_ones() {
+fn a_restarting_server_ends_its_sessions_and_accepts_new_ones() {
     on_server(None, async |mut server, target| {
         let Stage { workload, mut client, .. } = Stage::set(target.as_ref(), points()).await;
         assert!(client.insert(0, 5).await.is_success());

@@ -87,7 +87,7 @@ fn sessions_are_on_the_servers_that_target_session_attrs_selects() {
 }
 
 #[test]
-fn tables_are_made_on_the_primary_and_a_standby_names_the_parameter() {
+fn tables_are_created_on_the_primary_and_a_standby_names_the_parameter() {
     if skipped() {
         return;
     }

@@ -66,7 +66,7 @@ fn all_statements_count_or_none_and_the_session_continues() {
 }
 
 #[test]
-fn a_session_that_ends_before_commit_has_applied_nothing_for_certain() {
+fn a_session_that_ends_before_commit_has_certainly_applied_nothing() {
     on_server(None, async |server, target| {
         server.sql("postgres", TABLES);
         let workload = transaction(&[

@@ -156,7 +156,7 @@ fn an_op_that_was_not_prepared_is_refused() {
 }
 
 #[test]
-fn an_abandoned_op_is_still_done_and_takes_the_session_with_it() {
+fn an_abandoned_op_is_still_done_and_ends_the_session() {
     let clock = Clock::default();
     let target = ready("service=constant&request=1s", &clock);
     clock.block_on(async {

@@ -49,7 +49,7 @@ fn work_waits_for_a_core_in_order_of_arrival() {
 }
 
 #[test]
-fn an_answer_takes_the_round_trip_on_top() {
+fn the_round_trip_is_added_to_a_response() {
     let mut far = cluster("nodes=1&cores=1&shards=1&rtt=3ms");
     assert_eq!(query_at(&mut far, 0), (ms(13), Outcome::answered(1, 128)));
     // The core was idle again before the response arrived.
@@ -81,7 +81,7 @@ fn without_a_queue_only_idle_cores_take_work() {
 }
 
 #[test]
-fn an_insert_is_refused_as_a_whole_and_costs_nothing() {
+fn an_insert_is_rejected_completely_and_costs_nothing() {
     // Two shards on two nodes; a single row loads one node until its queue is full.
     let mut two = cluster("nodes=2&cores=1&shards=2&queue=1&request=10ms&row=0");
     let mut singles = 0;

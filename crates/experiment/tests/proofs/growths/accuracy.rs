@@ -220,7 +220,7 @@ fn a_load_generator_that_gives_out_is_not_taken_for_the_cluster() {
 }
 
 #[test]
-fn a_machine_that_drifts_is_caught_by_the_first_size_again() {
+fn a_drifting_machine_is_detected_by_repeating_the_first_size() {
     for each in [ScaleEach::Find, ScaleEach::Run] {
         let growing = Growing { drift: 0.15, each, ..Growing::new(Shape::Linear, &[1, 2, 3]) };
         let record = growing.whole();

@@ -121,7 +121,7 @@ fn a_growth_without_quotas_is_measured_again_without_them() {
 
 /// The question contains the nodes that are measured alone, and the configuration of a variant.
 #[test]
-fn a_growth_of_a_variant_is_measured_again_alone_with_its_command() {
+fn a_growth_of_a_variant_is_repeated_alone_by_its_command() {
     let mut grown = grown();
     let scale = scale_of(&mut grown);
     scale.cluster_file = Some("lab.toml".to_owned());

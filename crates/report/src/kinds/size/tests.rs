@@ -69,7 +69,7 @@ fn the_page_shows_its_price_and_three_assumptions_with_their_flags_above_the_fol
 }
 
 #[test]
-fn the_plan_comes_back_from_json_as_it_was_and_fits_its_schema() {
+fn the_plan_is_restored_from_json_unchanged_and_fits_its_schema() {
     let plan = plan();
     let json = size_json(&plan);
     assert_eq!(serde_json::from_str::<SizePlan>(&json).unwrap(), plan);

@@ -22,7 +22,7 @@ fn shown<'a>(record: impl Into<RecordRef<'a>>, columns: usize) -> String {
 }
 
 #[test]
-fn a_closed_run_that_is_well() {
+fn a_closed_run_without_problems() {
     insta::assert_snapshot!(shown(&fixture::closed(), 100));
     for columns in [40, 60] {
         let shown = shown(&fixture::closed(), columns);
@@ -69,7 +69,7 @@ fn changes_in_the_cluster_stand_in_the_summary_even_of_a_bad_run() {
 }
 
 #[test]
-fn copies_that_were_not_compared_are_counted_beside_those_that_were() {
+fn copies_that_were_not_compared_are_counted_separately() {
     let compared = |missing| {
         let mut record = fixture::closed();
         (record.audit.copies, record.audit.copies_missing) = (8, missing);
@@ -179,7 +179,7 @@ fn details_have_the_answer_and_everything_else() {
 }
 
 #[test]
-fn no_escape_code_of_a_target_comes_through() {
+fn escape_codes_of_a_target_are_removed() {
     let mut record: RunRecord = fixture::closed();
     record.target.version = "\u{1b}[31mred".to_owned();
     fixture::note(&mut record, "x", "\u{1b}]0;title\u{7}");

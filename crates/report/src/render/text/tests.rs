@@ -16,7 +16,7 @@ use highwater_model::search::{
 use highwater_model::tune::{BestConfiguration, RunnerUp, TrialPurpose, TuneAxis, TuneOutcome};
 
 #[test]
-fn a_closed_run_that_is_well() {
+fn a_closed_run_without_problems() {
     insta::assert_snapshot!(text_at(
         &fixture::closed(),
         "highwater-runs/2026-11-20T18-20-11-cpu-7f3a91"
@@ -161,7 +161,7 @@ fn a_share_names_itself_and_the_missing_shares() {
 }
 
 #[test]
-fn no_escape_code_of_a_target_comes_through() {
+fn escape_codes_of_a_target_are_removed() {
     let mut record = fixture::closed();
     record.target.version = "\u{1b}[31mred".to_owned();
     let labels = &mut record.header.labels;

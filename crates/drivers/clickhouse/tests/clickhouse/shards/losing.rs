@@ -78,7 +78,7 @@ async fn load(shards: &mut Shards, clients: &mut [Client]) -> Vec<Tally> {
 }
 
 #[test]
-fn of_a_shard_that_was_killed_all_rows_are_there_that_it_acknowledged() {
+fn all_acknowledged_rows_of_a_killed_shard_are_stored() {
     let Some(mut shards) = started() else {
         return;
     };

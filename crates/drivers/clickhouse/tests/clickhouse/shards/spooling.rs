@@ -61,7 +61,7 @@ fn rows_of_a_server_that_is_away_are_acknowledged_and_waited_for_when_it_is_back
 }
 
 #[test]
-fn every_row_is_there_once_nothing_waits() {
+fn every_row_is_stored_once_nothing_waits() {
     on_shards(async |shards, _target| {
         let target = spooling(&shards);
         let mut stage = set(target.as_ref()).await;

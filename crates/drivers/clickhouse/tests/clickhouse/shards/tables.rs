@@ -246,7 +246,7 @@ fn tables_of_a_cluster_and_of_one_server_are_not_taken_for_each_other() {
 }
 
 #[test]
-fn rows_that_replace_each_other_are_refused_before_a_table_is_made() {
+fn rows_that_replace_each_other_are_rejected_before_a_table_is_created() {
     on_shards(async |shards, target| {
         let mut workload = BoundWorkload::clone(&points());
         workload.tables[0].replaces = true;

@@ -101,7 +101,7 @@ fn of_two_updates_of_a_row_on_two_nodes_the_one_that_failed_changed_nothing() {
 }
 
 #[test]
-fn of_two_batches_of_the_same_keys_on_two_nodes_one_is_there_as_a_whole() {
+fn one_of_two_batches_with_the_same_keys_on_two_nodes_is_stored_completely() {
     on_cluster(async |cluster| {
         for mode in ["values", "prepared", "load-data"] {
             let stage = Stage::set(on(cluster, 0, None).as_ref(), points()).await;
@@ -124,7 +124,7 @@ fn of_two_batches_of_the_same_keys_on_two_nodes_one_is_there_as_a_whole() {
 }
 
 #[test]
-fn a_transaction_that_is_too_large_to_be_replicated_is_refused_as_a_whole() {
+fn a_transaction_too_large_to_be_replicated_is_rejected_completely() {
     on_cluster(async |cluster| {
         for mode in ["values", "prepared"] {
             let mut stage = Stage::set(on(cluster, 0, Some(mode)).as_ref(), points()).await;

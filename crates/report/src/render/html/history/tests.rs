@@ -177,7 +177,7 @@ fn two_answers_are_no_trend_and_other_questions_are_not_mixed_in() {
 }
 
 #[test]
-fn runs_that_differ_in_their_seed_alone_have_one_definition() {
+fn runs_that_differ_only_in_their_seed_have_one_definition() {
     let mut record = fixture::open_steps();
     let definition = |record: &RunRecord| HistoryRow::from_record(record.into()).definition;
     let first = definition(&record);

@@ -98,7 +98,7 @@ fn foreign_text_is_no_markup() {
 }
 
 #[test]
-fn controls_are_there_for_those_who_may() {
+fn controls_exist_for_permitted_clients() {
     let watched = watched();
     let has = |rights, id: &str| live_page(&watched, rights).contains(&format!(r#"id="{id}""#));
     assert!(!has(LiveRights::View, "stop") && !has(LiveRights::View, "pace"));
@@ -109,7 +109,7 @@ fn controls_are_there_for_those_who_may() {
 }
 
 #[test]
-fn without_the_script_there_are_no_controls_that_do_nothing() {
+fn without_the_script_no_inactive_controls_are_shown() {
     let page = live_page(&watched(), LiveRights::Control);
     assert!(page.contains(r#"<form id="controls" aria-label="Control" hidden>"#), "{page}");
 }
@@ -191,7 +191,7 @@ fn telemetry_of_target_and_host_is_shown_as_it_arrives() {
 }
 
 #[test]
-fn judgments_and_limit_form_before_the_end_and_say_so() {
+fn interim_judgments_and_limit_are_marked_as_such() {
     let mut watched = watched();
     assert_says(
         &live_parts(&watched),
