@@ -1,4 +1,4 @@
-//! How a search is judged as a whole, by how it ended: its record's judgments and exit code.
+//! How a search is judged as a whole, depending on its end: its record's judgments and exit code.
 
 use super::*;
 use crate::fixture::{MS, gate_op, incident, judged, lose_rows, open_gate, open_gate_of};
@@ -7,7 +7,7 @@ use highwater_model::judgment::{Data, Measurement, ObjectiveValue};
 use highwater_model::record::{ExperimentRecord, IncidentKind, RunRecord};
 use highwater_model::search::Estimate;
 
-/// The record of a search that ended so, after this last probe.
+/// The record of a search that ended in this way after this last probe.
 fn concluded(last: RunRecord, outcome: Option<SearchOutcome>) -> ExperimentRecord {
     let search = SearchRecord { outcome, floor: Some(1_000.0), ..search() };
     conclude(last, search, "find".to_owned())
@@ -81,7 +81,7 @@ fn the_end_of_a_search_ends_its_record_and_is_noted_once() {
     ] {
         let mut ended = open_gate();
         incident(&mut ended, kind, "after 6 s");
-        // The last probe that has a record may be a well one.
+        // The last probe with a record may be a valid one.
         for last in [open_gate(), judged(ended)] {
             let record = unmarked(last, why);
             let noted = record.incidents.iter().filter(|noted| noted.kind == kind);
@@ -99,7 +99,7 @@ fn the_end_of_a_search_ends_its_record_and_is_noted_once() {
 
 #[test]
 fn a_search_without_a_mark_does_not_miss_the_objective_of_its_last_probe() {
-    // As an estimate is: closed load has no latency to be judged by.
+    // Like an estimate: the latency of closed load is not judged.
     let mut last = open_gate();
     last.results[0].backlog = true;
     let last = judged(last);
@@ -144,7 +144,7 @@ fn too_few_ops_name_the_length_and_the_budget_that_would_decide() {
     for words in ["at 7,520 rows/s", "2 min 40 s", "--budget 20m,"] {
         assert!(passed.contains(words), "{words}: {passed}");
     }
-    // Where nothing passed, the rate that failed would only fail again.
+    // If nothing passed, the failed rate would only fail again.
     let failed = hint(None, Some(3_000.0));
     for words in ["at 3,000 rows/s", "6 min 30 s", "--budget 30m,"] {
         assert!(failed.contains(words), "{words}: {failed}");

@@ -1,9 +1,9 @@
-//! What probes show together that none of them shows by itself.
+//! Results that several probes show only together.
 
 use super::*;
 
-/// Sustains 1,000; above 990 a confirmation sees this share of late ops by what is allowed, known to
-/// within that margin.
+/// Sustains 1,000; above 990 a confirmation has this fraction of late ops relative to the allowed
+/// one, with that margin.
 fn close(its_late: f64, its_margin: f64) -> impl Target {
     let probe = move |at: f64, seconds: f64| {
         let shown = |shown: Shown, late: f64, margin: f64| Shown {
@@ -30,11 +30,12 @@ fn confirmations_that_each_show_too_little_confirm_if_they_show_it_together() {
         let found = find(&with_p99(Nanos::SECOND), &mut close(late, margin));
         found.mark().confirmed
     };
-    // A share of 0.6 that is known to within 0.75 is of 4.1 bursts, so that three are of 12.3, which are shown to be fewer
-    // than 19.9: a share of 0.97. One that is known to within 1 is of 2.7 bursts, and so of fewer than 14.6 of 8.1: 1.08.
+    // A fraction of 0.6 with a margin of 0.75 is based on 4.1 bursts, so three are based on 12.3, which are shown to be
+    // fewer than 19.9: a fraction of 0.97. With a margin of 1 it is based on 2.7 bursts, and three on 8.1, which are
+    // fewer than 14.6: 1.08.
     assert!(confirmed(0.6, 0.75) > 990.0);
     assert!(confirmed(0.6, 1.0) <= 990.0);
-    // And where most are late, together they are.
+    // If each is above the allowed fraction, so are all together.
     assert!(confirmed(1.01, 0.01) <= 990.0);
 }
 
@@ -52,14 +53,14 @@ fn a_short_probe_passes_if_confirmations_would_show_the_rest() {
         assert_eq!(probe.purpose, ProbePurpose::Search);
         ProbeHistory::new(&search, &[probe]).low().is_some()
     };
-    // Three confirmations take fifteen times as long: the margin shrinks to a quarter.
+    // Three confirmations take fifteen times as long, so the margin shrinks to a quarter.
     assert!(passed(0.8, 0.7));
     assert!(!passed(0.8, 0.9));
     assert!(!passed(1.01, 0.01));
 }
 
-/// Holds 1,000 for as long as a probe takes, and 800 for as long as a confirmation does; what it showed
-/// does not foretell that.
+/// Sustains 1,000 for the length of a probe, and 800 for that of a confirmation, which earlier results
+/// do not predict.
 fn holds_less_for_longer() -> impl Target {
     let probe = |at: f64, seconds: f64| {
         let holds = if seconds > SEARCH_S { 800.0 } else { 1_000.0 };
@@ -73,7 +74,7 @@ fn candidates_that_fail_one_after_the_other_are_left_by_growing_steps() {
     let found = find(&search(), &mut holds_less_for_longer());
     let confirmed = found.mark().confirmed;
     assert!((760.0..=800.0).contains(&confirmed), "{confirmed}");
-    // Three candidates as they come, one step lower, and one two steps lower still.
+    // Three candidates as predicted, one a step lower, and one another two steps lower.
     let failed = found.probes.iter().filter(|probe| {
         probe.purpose == ProbePurpose::Confirm && probe.verdict == ProbeVerdict::Failed
     });

@@ -1,5 +1,4 @@
-//! The interval of an estimate holds as often as it states, where the margins of its points are what they
-//! state, too.
+//! The interval of an estimate holds as often as stated, if the margins of its points do.
 
 use super::*;
 use crate::search::estimate::estimate;
@@ -7,8 +6,8 @@ use crate::search::estimate::estimate;
 /// A one-sided margin of 95%, in standard errors.
 const MARGIN: f64 = 1.645;
 
-/// Probes whose logarithms of the share by what is allowed lie on a line that crosses zero at 1,000, each
-/// known to within this standard error.
+/// Probes for which the logarithms of the fraction over the allowed one are on a line that crosses zero
+/// at 1,000, each with this standard error.
 fn on_a_line(noise: &mut Noise, error: f64) -> Vec<ProbeRecord> {
     let values = [940.0, 970.0, 990.0, 1_000.0, 1_010.0, 1_030.0];
     let probe = |at: f64| {
@@ -33,7 +32,8 @@ fn the_interval_of_a_line_holds_as_often_as_it_states() {
             let found = estimate(&ProbeHistory::new(&search, &probes)).unwrap();
             held += u32::from((found.low90..=found.high90).contains(&1_000.0));
         }
-        // That a line is only nearly right makes it wider where the points are known well.
+        // The line is only approximately right, which widens the interval if the points are
+        // precise.
         assert!((880..=980).contains(&held), "{error}: {held}");
     }
 }

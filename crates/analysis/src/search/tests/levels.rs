@@ -1,4 +1,4 @@
-//! How often what a search states holds, on cases of this version's own seeds.
+//! How often the claims of a search hold, with separate seeds for each version.
 
 use std::ops::RangeInclusive;
 
@@ -17,26 +17,27 @@ use crate::search::step::is_same;
 use crate::search::{PROBES_OF_NINE_IN_TEN, Step, late_bursts, measured_ns, next};
 use crate::synthetic::{Noise, seeds_of_version};
 
-/// Least part of confirmed values from 3% below the truth to 2% above, and most above that.
+/// Minimum fraction of confirmed values from 3% below the truth to 2% above, and maximum fraction
+/// above that.
 const NEAR_LEAST: f64 = 0.90;
 const TOO_HIGH_MOST: f64 = 0.02;
-/// Of clusters whose ops are few, the same of those within what was announced, and of 500 ops per second and more those
-/// within 5%; and most without a mark.
+/// For clusters with few ops: minimum fraction within the announced error, minimum fraction within 5% from 500 ops per
+/// second on, and maximum fraction without a mark.
 const AS_ANNOUNCED: f64 = 0.9;
 const WITHIN_5: f64 = 0.75;
 const WITHOUT_MOST: f64 = 0.2;
-/// At 60 to 100 ops per second with 15 minutes.
+/// The same at 60 to 100 ops per second with 15 minutes.
 const BY_CHANCE: f64 = 0.15;
-/// Of the intervals of estimates those that hold the truth, all kinds of targets together; the stated
+/// Fraction of the estimates whose interval contains the truth, over all kinds of targets; the stated
 /// level is 90%.
 const HELD: std::ops::RangeInclusive<f64> = 0.86..=0.94;
 
-/// Most searches with fewer probes than nine of ten are said to take, and most with more: 5% each, and
-/// what chance adds to it in 480 of them (two standard deviations).
+/// Maximum fraction of searches with fewer probes than stated for nine of ten, and with more: 5% each,
+/// plus two standard deviations for 480 searches.
 const OUTSIDE_MOST: f64 = 0.07;
 
 impl Levels {
-    /// Searches with fewer probes than that, and with more, as parts.
+    /// Fractions of searches with fewer and with more probes than in this range.
     fn probes_outside(&self, range: &RangeInclusive<u32>) -> [f64; 2] {
         let count = |of: &dyn Fn(u32) -> bool| {
             let outside = self.probes.iter().filter(|probes| of(**probes));
@@ -82,7 +83,7 @@ fn a_target_that_stalls_every_few_seconds_has_a_mark_within_the_budget() {
         let (truth, found) = cluster::stalling(seed);
         let took: u64 = found.probes.iter().map(|probe| probe.took_ns).sum();
         assert!(took <= cluster::QUICK_BUDGET.0, "{seed}: {took}");
-        // Never the lowest rate of all, nor one far from all that was seen.
+        // Never the lowest possible rate, nor one far from all probes.
         let confirms = found.probes.iter().filter(|probe| probe.purpose == ProbePurpose::Confirm);
         assert!(confirms.clone().all(|probe| probe.at > 0.15 * truth), "{seed}: {}", found.story());
         let SearchOutcome::Mark(mark) = &found.outcome else {
@@ -97,7 +98,7 @@ fn a_target_that_stalls_every_few_seconds_has_a_mark_within_the_budget() {
         );
         marks += 1;
         near += u32::from((0.5..=1.3).contains(&(mark.confirmed / truth)));
-        // No estimate lies above a rate that a confirmation missed, but for what chance lets one miss of so few ops.
+        // No estimate is above a rate that a confirmation missed, except for misses that are random with so few ops.
         let missed = confirms.filter(|probe| probe.verdict == ProbeVerdict::Failed);
         let missed = missed.map(|probe| probe.at).filter(|at| *at > mark.confirmed);
         let lowest = missed.fold(f64::INFINITY, f64::min);
@@ -107,8 +108,8 @@ fn a_target_that_stalls_every_few_seconds_has_a_mark_within_the_budget() {
     assert!(marks >= 12 && near >= 10, "{marks} marks, {near} near");
 }
 
-/// A PostgreSQL on two cores as `find cpu --quick --p99 50ms` saw it: batches of 1,000 rows, of which a hundredth is late
-/// at some rate, fewer by a power of it below, in bursts.
+/// A PostgreSQL on two cores as measured by `find cpu --quick --p99 50ms`: batches of 1,000 rows, of which a hundredth
+/// is late at some rate, and below it a fraction that falls with a power of the rate, in bursts.
 struct Bursty {
     noise: Noise,
     server: Server,
@@ -121,7 +122,7 @@ struct Server {
     longest_burst: u64,
 }
 
-/// Half of a hundredth is late at 53,000 rows per second.
+/// Half a hundredth is late at 53,000 rows per second.
 const SHORT_BURSTS: Server = Server { mark: 66_000.0, power: 3, longest_burst: 5 };
 /// 45,000 rows per second for four minutes had 0.8% late, in a burst every 20 seconds.
 const LONG_BURSTS: Server = Server { mark: 50_000.0, power: 2, longest_burst: 13 };
@@ -153,7 +154,7 @@ impl Target for Bursty {
     }
 }
 
-/// As the preview announces it: 8 minutes.
+/// As announced by the preview: 8 minutes.
 fn first_search() -> SearchRecord {
     quick_search(480)
 }
@@ -178,8 +179,8 @@ fn quick_search(budget_s: u64) -> SearchRecord {
 
 #[test]
 fn the_first_search_of_a_newcomer_ends_with_a_mark() {
-    // Near the mark of long bursts 8 minutes have 24,000 ops, of which 240 are late, in some 34 bursts; the preview says
-    // that a search of so few ops often ends without a mark.
+    // Near a mark with long bursts, 8 minutes have 24,000 ops, of which 240 are late, in some 34 bursts; the preview
+    // states that a search with so few ops often ends without a mark.
     let searches =
         [(SHORT_BURSTS, 480, (38, 36)), (LONG_BURSTS, 480, (24, 12)), (LONG_BURSTS, 900, (36, 22))];
     for (server, budget_s, least) in searches {
@@ -202,13 +203,13 @@ fn the_first_search_of_a_newcomer_ends_with_a_mark() {
     }
 }
 
-/// What a first search knows after these probes of a rate, a length in seconds, a share of late ops and its upper end,
-/// both by what is allowed.
+/// The state of a first search after these probes: rate, length in seconds, fraction of late ops, and its upper end,
+/// both relative to the allowed fraction.
 fn after(probes: &[Summary]) -> Step {
     next(&first_search(), &records(probes))
 }
 
-/// How long the next confirmation of a rate measures, nanoseconds.
+/// Measuring time of the next confirmation of a rate, nanoseconds.
 fn measured_ns_after(probes: &[Summary], at: f64) -> u64 {
     measured_ns(&first_search(), &records(probes), ProbePurpose::Confirm, Some(at))
 }
@@ -246,15 +247,16 @@ fn a_rate_that_three_confirmations_did_not_decide_is_confirmed_again_if_more_may
         let one = (ProbePurpose::Confirm, 54_100.0, 31.5, late, late + 1.9);
         after(&[searches[0], searches[1], one, one, one])
     };
-    // Three show that fewer than 1.2 times as many may be late, and four or five may show the rest.
+    // Three show that fewer than 1.2 times the allowed number are late, and four or five may show
+    // the rest.
     assert_eq!(confirmed(0.47), Step::Confirm { at: 54_100.0 });
     // They show it.
     assert!(!matches!(confirmed(0.2), Step::Confirm { at } if at <= 54_100.0));
-    // More of them hardly would.
+    // More of them probably would not.
     assert!(matches!(confirmed(0.9), Step::Confirm { at } if at < 54_100.0));
 }
 
-/// A real server that stalled once more when two minutes were left: three confirmations of a lower rate no longer fit.
+/// A real server that stalled again when two minutes were left: three confirmations of a lower rate no longer fit.
 #[test]
 fn with_few_ops_the_rest_of_a_budget_confirms_a_rate_fewer_times_but_for_longer() {
     let again = |late: f64, upper: f64| (ProbePurpose::Confirm, 48_110.0, 32.2, late, upper);
@@ -277,7 +279,7 @@ fn with_few_ops_the_rest_of_a_budget_confirms_a_rate_fewer_times_but_for_longer(
     let seconds = left_s / 2.0 - 7.0;
     let measured = Nanos(measured_ns_after(&probes, at)).as_secs_f64();
     assert!((measured - seconds).abs() < 1.0, "{measured} s instead of {seconds} s");
-    // They hold together, or do not: then it is no mark.
+    // They hold together; if not, there is no mark.
     let with = |late: f64, upper: f64| {
         let one = (ProbePurpose::Confirm, at, seconds, late, upper);
         after(&[&probes[..], &[one, one]].concat())
@@ -285,7 +287,7 @@ fn with_few_ops_the_rest_of_a_budget_confirms_a_rate_fewer_times_but_for_longer(
     let Step::End(SearchOutcome::Mark(mark)) = with(0.2, 1.1) else { panic!() };
     assert!(is_same(mark.confirmed, at));
     assert!(matches!(with(0.8, 2.0), Step::End(SearchOutcome::NoMark(_))));
-    // Where three have time, three are made.
+    // If there is time for three, three are run.
     probes.remove(9);
     probes.remove(8);
     let Step::Confirm { at } = after(&probes) else { panic!("{:?}", after(&probes)) };
@@ -303,9 +305,9 @@ fn late_ops_are_in_bursts_if_their_margin_is_wider_than_that_of_single_ones() {
         let bursts = late_bursts(&first_search(), &reached)?;
         Some((bursts.ops.round(), (bursts.every_ns / 1e9).round()))
     };
-    // 52 of 1,159 ops were late, which is known as well as a number of four is.
+    // 52 of 1,159 ops were late, with the precision of four bursts.
     assert_eq!(found(35_760.0, 32.4, 4.49, 9.91), Some((12.0, 7.0)));
-    // One op was.
+    // One op was late.
     assert_eq!(found(75_370.0, 15.4, 0.09, 0.46), None);
     assert_eq!(found(75_370.0, 15.4, 0.0, 0.3), None);
 }
@@ -324,7 +326,7 @@ fn a_confirmed_rate_is_raised_in_the_time_that_is_left() {
         (ProbePurpose::Search, 35_290.0, 32.8, 0.09, 0.44),
         passed,
     ];
-    // Three more fit, though not another probe before them.
+    // Three more fit, but not another probe before them.
     let Step::Confirm { at } = after(&probes) else { panic!("{:?}", after(&probes)) };
     assert!((28_000.0..46_920.0).contains(&at), "{at}");
     probes.extend([passed; 3]);
@@ -356,8 +358,8 @@ fn probes_of_higher_rates_show_with_the_confirmations_what_these_do_not() {
     let b = (ProbePurpose::Search, 88_130.0, 15.0, 6.0, 11.0);
     let one = (ProbePurpose::Confirm, 54_100.0, 31.5, 0.6, 2.2);
     let above = (ProbePurpose::Search, 58_000.0, 60.0, 0.1, 0.3);
-    // Three of 1.4 bursts each are fewer than 10: 1.4 times what is allowed. With two bursts of a minute they are fewer
-    // than 12 of a longer time: 0.8.
+    // Three with 1.4 bursts each are fewer than 10: 1.4 times the allowed number. With two bursts in a minute they are
+    // fewer than 12 over a longer time: 0.8.
     assert_eq!(after(&[a, b, one, one, one]), Step::Confirm { at: 54_100.0 });
     let with_above = after(&[a, b, above, one, one, one]);
     assert!(!matches!(with_above, Step::Confirm { at } if at <= 54_100.0), "{with_above:?}");
@@ -381,12 +383,12 @@ fn probes_of_few_ops_take_their_part_of_the_budget() {
         [ProbePurpose::Search, ProbePurpose::Confirm].map(|purpose| length(probes, purpose))
     };
     assert_eq!(of_both(&[]), [15, 30]);
-    // A sixtieth and a twelfth of the hour, less what is around them.
+    // A sixtieth and a twelfth of the hour, minus their overhead.
     let probes = [failed(96_150.0, 1.8, 3.8), failed(88_130.0, 2.35, 11.0)];
     assert_eq!(of_both(&probes), [55, 295]);
 }
 
-/// Of clusters by their ranges of rates; what is claimed may be missed by three standard deviations.
+/// Checks clusters by their ranges of rates; a claim may be missed by three standard deviations.
 fn check_batches(clusters: u64) {
     for (position, rates) in cluster::RATES.into_iter().enumerate() {
         let found = cluster::levels(rates, seeds_of_version(clusters));

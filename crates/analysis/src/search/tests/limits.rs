@@ -1,15 +1,15 @@
-//! Searches that cannot name a mark say why, and what they know all the same.
+//! Searches without a mark state the reason, and their results nevertheless.
 
 use super::*;
 
-/// A capacity, and everything else that can come between.
+/// A capacity, and everything that can interfere.
 struct Awkward {
     capacity: f64,
-    /// From this rate on the load generator gives out.
+    /// From this rate on, the load generator is saturated.
     client: f64,
-    /// So many probes are invalid for no reason of theirs.
+    /// This many probes are invalid for external reasons.
     flukes: u32,
-    /// From this probe on the target is gone.
+    /// From this probe on, the target is lost.
     lost_from: u32,
     probes: u32,
 }
@@ -55,7 +55,7 @@ fn a_load_generator_that_gives_out_first_gives_no_mark() {
     assert!(no_mark.highest_met.unwrap() >= 4_000.0 / CEILING_NEAR);
     assert_eq!(no_mark.lowest_failed, None, "the target never failed");
     assert!(no_mark.limited_by.contains(&ReasonCode::ClientSaturated));
-    // Half-way below its limit is near enough: 3,000, then twice 6,000 and twice 4,242.
+    // Halfway below its limit is close enough: 3,000, then twice 6,000 and twice 4,242.
     let mut search = search();
     search.policy.first = Some(3_000.0);
     let found = find(&search, &mut target);
@@ -66,7 +66,7 @@ fn a_load_generator_that_gives_out_first_gives_no_mark() {
 #[test]
 fn closed_load_that_the_load_generator_limits_is_left_by_long_steps() {
     let mut target = Awkward::new(10_000.0);
-    // Of what closed load reached, no more than four fifths are out of the load generator's reach.
+    // At most four fifths of closed load's rate are out of the load generator's reach.
     for part in [0.8, 0.5, 0.2] {
         target.client = 4_000.0 * part;
         let closed = ProbeRecord {
@@ -100,14 +100,15 @@ fn closed_load_without_throughput_is_no_starting_point() {
         acknowledged_per_s: 0.0,
         ..fixture::probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated)
     };
-    // What was answered by errors ended; else nothing that was sent came to its end in time.
+    // Ops that failed with an error have ended; otherwise none of the sent ops ended in time.
     for (failed_ops, why) in
         [(500, NoMarkReason::NothingAcknowledged), (0, NoMarkReason::OpsTooLong)]
     {
         let probes = vec![ProbeRecord { failed_ops, ..closed.clone() }];
         let found = go_on(&search(), &mut Awkward::new(0.0), probes);
         assert_eq!(found.no_mark().why, why);
-        // With fewer sessions each time, which may answer what more of them do not.
+        // With fewer sessions each time, for which the target may respond although it does not for
+        // more.
         let fewer: Vec<u32> = (1..=4).map(|n| sessions_divisor(&found.probes[..n])).collect();
         assert_eq!((found.probes.len(), fewer), (4, vec![8, 64, 512, 4_096]));
     }
@@ -199,7 +200,7 @@ fn a_bound_of_the_search_that_is_met_is_a_mark_without_an_upper_end() {
     assert_eq!(found.probes.len(), 5);
 }
 
-/// Has too few ops for a percentile where a probe at this rate and of this length is too little.
+/// Has too few ops for a percentile if `is` holds for a probe's rate and length.
 fn too_little(capacity: f64, is: impl Fn(f64, f64) -> bool) -> impl Target {
     let probe = move |at: f64, seconds: f64| {
         let mut shown = Awkward::new(capacity).probe(at, seconds);
@@ -212,7 +213,7 @@ fn too_little(capacity: f64, is: impl Fn(f64, f64) -> bool) -> impl Target {
     (capacity, probe)
 }
 
-/// Answers so rarely that probes have too few ops for a percentile, below some rate.
+/// Has so few ops that probes below some rate have too few for a percentile.
 fn slow(capacity: f64) -> impl Target {
     too_little(capacity, |at, _| at < 100.0)
 }
@@ -224,7 +225,7 @@ fn probes_too_short_for_the_percentile_are_reported_as_such() {
     assert!(found.probes.len() <= 12, "{}", found.story());
 }
 
-/// Judges a percentile only from a thousand ops on.
+/// A percentile is judged only from a thousand ops on.
 fn counting(capacity: f64) -> impl Target {
     too_little(capacity, |at, seconds| at * seconds < 1_000.0)
 }
@@ -246,7 +247,7 @@ fn probes_are_longer_if_ops_are_rare() {
         let ops = probe.at * Nanos(probe.measured_ns).as_secs_f64();
         assert!(ops >= 1_000.0, "{ops} ops{}", found.story());
     }
-    // Where ops are many probes are as long as they are asked to be.
+    // With many ops, probes have the configured length.
     let found = find(&with_thousand_ops(1_000.0), &mut counting(5_000.0));
     let search = |probe: &&ProbeRecord| probe.purpose == ProbePurpose::Search;
     let mut lengths = found.probes.iter().filter(search).map(|p| p.measured_ns);
@@ -262,7 +263,8 @@ fn if_the_longest_probe_is_too_short_nothing_is_confirmed_in_vain() {
     assert!(!found.probes.iter().any(confirms), "{}", found.story());
 }
 
-/// A search whose probes need as many ops as batches of 1,000 rows have, and so long a budget.
+/// A search with batches of 1,000 rows and this budget; the percentile determines the length of its
+/// probes.
 fn of_batches(budget_s: u64) -> SearchRecord {
     let mut search = with_p99(Nanos::SECOND);
     let policy = &mut search.policy;
@@ -273,14 +275,14 @@ fn of_batches(budget_s: u64) -> SearchRecord {
     search
 }
 
-/// Sustains so much, and judges a percentile from a thousand batches on.
+/// Sustains this rate; a percentile is judged from a thousand batches on.
 fn of_large_ops(capacity: f64) -> impl Target {
     too_little(capacity, |at, seconds| at * seconds < 1_000_000.0)
 }
 
 #[test]
 fn the_first_probe_is_never_above_the_rate_of_closed_load() {
-    // At none of these rates a thousand batches fit an eighth of the budget.
+    // At none of these rates do a thousand batches fit an eighth of the budget.
     for closed in [9_400.0, 30_000.0, 300.0] {
         let found = find(&of_batches(300), &mut of_large_ops(closed));
         let first = &found.probes[1];
@@ -291,8 +293,8 @@ fn the_first_probe_is_never_above_the_rate_of_closed_load() {
 
 #[test]
 fn a_search_that_has_time_left_goes_lower_than_its_usual_probes_allow() {
-    // An eighth of half an hour shows 5,400 rows/s and more. A fourth of what an estimate leaves is enough for one probe
-    // of 2,720 and its confirmations, and for nothing besides.
+    // An eighth of half an hour is enough for 5,400 rows/s and more. A quarter of the time after an estimate is enough
+    // for one probe of 2,720 and its confirmations, and for nothing else.
     let found = find(&of_batches(1_800), &mut of_large_ops(3_400.0));
     let mark = found.mark();
     assert!((2_700.0..=3_434.0).contains(&mark.confirmed), "{}", found.story());
@@ -311,7 +313,7 @@ fn if_no_time_is_enough_the_search_ends_when_a_rate_failed_above_one_that_passed
     assert!(spent <= 200 * S, "{}", found.story());
 }
 
-/// From one session on.
+/// Searches over sessions, starting at one.
 fn by_sessions(search: &mut SearchRecord) {
     (search.axis, search.policy.axis) = (SearchAxis::Sessions, SearchAxis::Sessions);
     (search.policy.first, search.policy.lowest) = (Some(1.0), 1.0);
@@ -331,7 +333,7 @@ fn few_sessions_are_probed_longer_when_their_rate_is_known() {
 #[test]
 fn a_percentile_needs_the_ops_of_its_judgment_and_those_that_chance_may_omit() {
     let latency = |quantile_ppm| Objective::Latency { quantile_ppm, max: Nanos::SECOND, op: None };
-    // n beyond-percentiles of ten, and five roots of it more.
+    // The n for which ten ops are beyond the percentile, plus five times its root.
     for (ppm, ops) in [(500_000, 43.0), (990_000, 1_159.0), (999_000, 10_500.0)] {
         let needed = ops_needed(&[latency(ppm), Objective::Errors { max_ppm: 0 }]).unwrap();
         assert_eq!((needed.quantile_ppm, needed.ops), (ppm, ops));
@@ -350,7 +352,7 @@ fn a_failed_confirmation_is_repeated_only_for_a_latency() {
             late: Some(share * 0.9),
             ..shown
         };
-        // Sustains every rate up to 1,000, but for that reason in its second confirmation.
+        // Sustains every rate up to 1,000, except for this reason in its second confirmation.
         let stumbling = |at: f64, seconds: f64| {
             confirmations += u32::from(seconds > SEARCH_S);
             if at > 1_000.0 {
@@ -399,7 +401,7 @@ fn a_confirmed_mark_is_kept_if_the_search_ends_while_raising_it() {
                 });
                 assert!(held.count() >= 3, "{mark:?}");
                 assert!(mark.confirmed <= found.mark().confirmed);
-                // Those above may not have been decided.
+                // Values above may be undecided.
                 let Some(failed) = mark.failed else { continue };
                 let met = |p: &ProbeRecord| {
                     matches!(p.verdict, ProbeVerdict::Passed | ProbeVerdict::Interrupted)

@@ -1,10 +1,10 @@
-//! The long run behind a mark: made once, and no part of the search.
+//! The long run after a mark: it runs once, and is not part of the search.
 
 use super::*;
 
 const SOAK: u64 = 1_800 * S;
 
-/// A capacity of 1,000 that holds for a while only, and what every probe that lasts longer then shows.
+/// A capacity of 1,000 that holds only for a while, and the result of every longer probe.
 fn tires(holds_s: f64, then: ProbeVerdict) -> impl Target {
     let probe = move |at: f64, seconds: f64| {
         if at > 1_000.0 {
@@ -71,7 +71,7 @@ fn a_search_without_a_mark_or_that_was_stopped_has_no_long_run() {
     assert_eq!(found.no_mark().why, NoMarkReason::BudgetSpent);
     assert_eq!(soaks(&found).len(), 0);
 
-    // Stopped while a value above the confirmed one was looked at: the mark stays, and nothing follows.
+    // Stopped while a value above the confirmed one was probed: the mark is kept, and nothing follows.
     search.policy.budget_ns = None;
     let mut probes = whole.probes;
     assert!(matches!(next(&search, &probes), Step::Soak { .. }));
@@ -93,7 +93,7 @@ fn the_long_run_is_not_part_of_the_budget() {
     let took = without.probes.iter().map(|probe| probe.took_ns).sum();
     search.policy.budget_ns = Some(took);
     search.policy.soak_ns = Some(SOAK);
-    // As many as a search keeps for a second candidate are left over.
+    // As many probes remain as a search reserves for a second candidate.
     let probes = u32::try_from(without.probes.len()).unwrap();
     search.policy.probes_max = probes + search.policy.confirmations;
     let found = find(&search, &mut target);

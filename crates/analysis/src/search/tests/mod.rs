@@ -1,7 +1,6 @@
-//! The policy against targets whose mark is known: queues, cliffs, knees, noise, and worse.
+//! The policy against targets with a known mark: queues, cliffs, knees, noise, and worse.
 //!
-//! Searches on the simulated cluster, with everything that a run does in between, are in the
-//! experiment's proofs.
+//! Searches on the simulated cluster, with whole runs, are in the experiment's proofs.
 
 use super::step::is_same;
 use super::*;
@@ -31,7 +30,7 @@ const SEARCH_S: f64 = 60.0;
 const CONFIRM_S: f64 = 300.0;
 
 impl Shown {
-    /// It failed, with so much acknowledged.
+    /// A failure with this acknowledged rate.
     fn missed(acknowledged_per_s: f64, reason: ReasonCode) -> Self {
         Self {
             verdict: ProbeVerdict::Failed,
@@ -71,7 +70,7 @@ impl Found {
 }
 
 impl Queue {
-    /// M/M/c behind a bound of the 99th percentile.
+    /// M/M/c with a bound on the 99th percentile.
     fn markov(mu: f64, servers: u32, bound_s: f64, noise: Noise) -> Self {
         Self {
             shape: Shape::Markov { mu, servers, bound_s },
@@ -92,7 +91,7 @@ fn nanos(seconds: f64) -> u64 {
     truncate_to_u64(seconds * 1e9)
 }
 
-/// How searches of many seeds came out.
+/// The results of searches with many seeds.
 #[derive(Default)]
 struct Tally {
     near: usize,
@@ -121,8 +120,8 @@ impl Tally {
         }
     }
 
-    /// At least so many in a hundred within 3%, none above by more than 5%; median and worst
-    /// number of probes.
+    /// Checks that at least this percentage is within 3% and none is more than 5% above, and the
+    /// median and worst number of probes.
     #[track_caller]
     fn check(mut self, per_cent: usize, median: usize, worst: usize) {
         self.probes.sort_unstable();
@@ -143,8 +142,8 @@ impl Tally {
     }
 }
 
-/// A mark was confirmed as often as the policy asks, at that very value, over the longer time; once more where
-/// one of these contradicted the others.
+/// Checks that a mark was confirmed as often as the policy requires, at exactly this value, over the longer
+/// time; once more if one contradicted the others.
 fn is_confirmed(found: &Found) -> bool {
     let SearchOutcome::Mark(mark) = &found.outcome else {
         return true;

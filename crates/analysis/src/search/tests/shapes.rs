@@ -1,8 +1,9 @@
-//! Targets of other shapes than a queue: a knee, a cliff, memory, gaps, stalls.
+//! Targets with other shapes than a queue: a knee, a cliff, memory, gaps, stalls.
 
 use super::*;
 
-/// Sustains every rate up to its capacity, give or take some noise, and that much of every higher one.
+/// Sustains every rate up to its capacity, with some noise, and reaches the capacity at every higher
+/// one.
 fn plateau(capacity: f64, closed: f64, mut noise: Noise) -> impl Target {
     let probe = move |at: f64, _: f64| {
         let reached = at.min(capacity * (1.0 + 0.003 * noise.normal()));
@@ -48,7 +49,7 @@ fn no_probe_is_at_many_times_the_sustained_rate() {
     for seed in 0..100 {
         let mut noise = Noise::new(seed);
         let capacity = between(&mut noise, 10.0, 1e6);
-        // As closed load of too few sessions, or behind a cold start.
+        // Like closed load with too few sessions, or after a cold start.
         let closed = capacity * between(&mut noise, 0.001, 0.3);
         let found = find(&search(), &mut plateau(capacity, closed, noise));
         let mut sustained = closed;
@@ -68,7 +69,7 @@ fn a_cliff_is_found_although_it_shows_nothing_from_below_and_lies_from_above() {
         let mut noise = Noise::new(seed);
         let edge = between(&mut noise, 10.0, 1e6);
         let left = between(&mut noise, 0.1, 0.9);
-        // Collapses above its edge: reaches a part of it only.
+        // Collapses above its edge, and then reaches only a part of it.
         let cliff = |at: f64, _: f64| {
             if at <= edge {
                 Shown::met(at)
@@ -79,7 +80,7 @@ fn a_cliff_is_found_although_it_shows_nothing_from_below_and_lies_from_above() {
         let found = find(&search(), &mut (edge * left, cliff));
         tally.add(seed, edge, &found);
     }
-    // It shows nothing until it is passed, so the bracket is halved all the way.
+    // The edge is not noticeable below it, so the bracket is halved all the way.
     tally.check(97, 17, 25);
 }
 
@@ -111,9 +112,9 @@ fn a_soft_knee_is_found_where_the_bound_is_exceeded() {
 #[test]
 fn a_target_that_rejects_far_below_its_capacity_is_reached_in_growing_steps() {
     for servers in [2, 4, 16, 64] {
-        // Rejects what finds all of its few servers busy, and acknowledges the rest (Erlang's B):
-        // above the mark it always reaches somewhat more than the mark, so every guess is a little
-        // too high.
+        // Rejects ops that find all of its few servers busy, and acknowledges the rest (Erlang's
+        // B): above the mark it always reaches somewhat more than the mark, so every guess is
+        // slightly too high.
         let mu = 250.0;
         let rejected = |at: f64| {
             let offered = at / mu;
@@ -140,7 +141,7 @@ fn a_target_that_remembers_an_overload_is_never_given_more_than_it_sustains() {
     for seed in 0..100 {
         let mut noise = Noise::new(seed);
         let capacity = between(&mut noise, 10.0, 1e6);
-        // After an overload it takes a while at a part of its capacity.
+        // After an overload it runs for a while at a part of its capacity.
         let mut bad_probes_left = 0_u32;
         let memory = |at: f64, _: f64| {
             let ill = bad_probes_left > 0;
@@ -209,7 +210,7 @@ fn a_stall_now_and_then_does_not_hide_the_mark() {
         let bound_s = 100_f64.ln() / mu * between(&mut noise, 2.5, 12.0);
         let mut queue = Queue::markov(mu, 1, bound_s, noise);
         let truth = queue.truth();
-        // Some probes are hit by stalls that have nothing to do with the rate.
+        // Some probes are affected by stalls that are unrelated to the rate.
         let stalling = (queue.closed(), |at: f64, seconds: f64| {
             let mut shown = queue.probe(at, seconds);
             if queue.noise.uniform() < 0.04 {
@@ -226,7 +227,8 @@ fn a_stall_now_and_then_does_not_hide_the_mark() {
     tally.check(97, 12, 25);
 }
 
-/// One of seven nodes gives out at 637, and the others far above it: a probe beyond that acknowledges nearly all.
+/// One of seven nodes is saturated at 637, and the others far above it: a probe above that acknowledges nearly
+/// everything.
 fn slow_node() -> impl Target {
     let probe = |at: f64, _: f64| {
         let reached = at - (at - 637.0).max(0.0) / 7.0;

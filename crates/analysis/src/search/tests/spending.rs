@@ -1,4 +1,4 @@
-//! What a search may spend, and on what it spends it.
+//! The budget of a search, and its use.
 
 use super::*;
 
@@ -22,7 +22,7 @@ fn a_budget_that_runs_out_leaves_a_wider_interval_or_a_note() {
     assert!(wide > 0, "some budgets suffice for a wider interval");
 }
 
-/// A probe that measured for a minute, and took so much longer.
+/// A probe that measured for a minute, and took this much longer.
 fn made(purpose: ProbePurpose, longer_s: u64, settled_s: u64) -> ProbeRecord {
     let mut target = Queue::markov(5_000.0, 1, 0.004, Noise::new(1));
     let found = find(&search(), &mut target);
@@ -48,14 +48,14 @@ fn the_rest_of_a_budget_is_reported_by_measured_and_not_planned_lengths() {
     // As planned: a minute and ten seconds, five minutes and ten seconds.
     assert_eq!(least(&[], (1, 0)), 70);
     assert_eq!(least(&[], (1, 3)), 70 + 3 * 310);
-    // Filling took two minutes before each, and the target was left alone for one more.
+    // Filling tables took two minutes before each, and the target was left idle for one more.
     let slow = [made(ProbePurpose::Search, 120, 60)];
     assert_eq!(least(&slow, (1, 0)), 240 + 240);
     let found = least(&slow, (0, 1));
     assert_eq!(found, 240 + 310, "no confirmation has said so yet");
     let both = [slow[0].clone(), made(ProbePurpose::Confirm, 100, 0)];
     assert_eq!(least(&both, (0, 1)), 240 + 160 + 400);
-    // A probe that lost its target tells nothing of the next one.
+    // A probe that lost its target does not predict the next one.
     let mut lost = made(ProbePurpose::Search, 0, 0);
     (lost.measured_ns, lost.took_ns) = (0, 5 * S);
     assert_eq!(least(&[slow[0].clone(), lost], (1, 0)), 240 + 5 + 240);

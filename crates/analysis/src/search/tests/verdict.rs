@@ -1,4 +1,4 @@
-//! What the record of a probe says to a search: for each verdict a record that must lead to it.
+//! The verdicts of probes: for each verdict, a record that must lead to it.
 
 use super::*;
 use crate::fixture::{
@@ -11,14 +11,14 @@ fn shown(record: RunRecord) -> Probed {
     probed(&search(), ProbePurpose::Search, &judged(record))
 }
 
-/// The verdict of a well probe that was changed so.
+/// The verdict of a valid probe after this change.
 fn changed(change: impl FnOnce(&mut RunRecord)) -> ProbeVerdict {
     let mut record = open_gate();
     change(&mut record);
     shown(record).verdict
 }
 
-/// Of so many ops so many above the bound of the p99.
+/// This many ops, of which `late` exceed the bound of the p99.
 fn late(ops: u64, late: u64) -> RunRecord {
     let mut op = gate_op();
     op.latencies = vec![(4 * MS, ops - late), (30 * MS, late)];
@@ -111,7 +111,7 @@ fn the_greatest_of_several_bounds_presses() {
     assert_eq!(found, only, "half of the ops may be late by the other");
 }
 
-/// Of 10,000 ops so many were rejected, evenly; fifty are allowed.
+/// 10,000 ops, of which this many were rejected, evenly; fifty are allowed.
 fn rejecting(rejected: u64) -> RunRecord {
     let mut record = open_gate();
     record.plan.definition.objectives = vec![Objective::Rejected { max_ppm: 5_000 }];
@@ -197,7 +197,8 @@ fn each_reason_is_reported_once_and_the_objectives_come_first() {
     record.clients[0].cpu_fraction = 0.1;
     let expected = [ReasonCode::ObjectiveErrors, ReasonCode::ObjectiveLatency];
     assert_eq!(shown(record.clone()).reasons, expected);
-    // A bound of errors that was missed says the same again, and so does a floor beside the rate.
+    // A missed bound on errors repeats the same reason, and so does a throughput floor with the
+    // rate.
     let min = highwater_model::units::Rate::per_second(900);
     let bounds = [Objective::Errors { max_ppm: 0 }, Objective::Throughput { min }];
     record.plan.definition.objectives.extend(bounds);
