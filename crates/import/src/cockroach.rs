@@ -211,7 +211,7 @@ struct Snapshot {
 
 impl Snapshot {
     /// Each value with its count, by the layout of `HdrHistogram`'s counts: linear buckets of half the resolution, each
-    /// as wide as all before it. Absent where the resolution is impossible.
+    /// as wide as all before it. Absent if the resolution is impossible.
     fn values(&self) -> Option<impl Iterator<Item = (Nanos, u64)>> {
         if !(1..=5).contains(&self.significant_figures) || self.counts.len() > COUNTS_MAX {
             return None;

@@ -32,8 +32,8 @@ fn check_autoregression(phi: f64, windows: usize) -> Level {
     check(&Process::autoregression(phi, windows))
 }
 
-/// Runs of a minute. Of rare, short stalls a run has ten: their lengths are known badly, and up to
-/// 8.5% of intervals miss. All processes together are held to the stated level.
+/// Runs of a minute. With rare, short stalls a run has ten, whose lengths are poorly known, and up
+/// to 8.5% of intervals miss. All processes together are held to the stated level.
 fn check_stalls(series: u64) {
     let (mut misses, mut known) = (0.0, 0.0);
     for [stall, gap] in STALLS {

@@ -87,7 +87,7 @@ fn settings_of_new_tables_reach_the_database_and_the_record() {
     assert!(again.stderr.contains("hint: add --drop"), "{again:?}");
     let continued = run("");
     continued.prints("\"continued\"");
-    // The own settings of an existing table are known as well.
+    // An existing table's own settings are known as well.
     continued.prints("\"table.fillfactor\": \"70\"");
     assert!(!continued.stdout.contains("\"with.fillfactor\""), "{continued:?}");
     let sharded = run("--shards 3");

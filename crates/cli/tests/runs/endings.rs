@@ -256,7 +256,7 @@ fn trying(server: &Postgres) -> (Place, String, Locked) {
     (place, format!("run -f tried.toml {url} --warm-up 0s --rows 4000 -c 1"), locked)
 }
 
-/// Nothing of a try is left: its rows and its mark.
+/// Nothing of a canary is left: neither its rows nor its mark.
 fn nothing_is_left(server: &Postgres) {
     let left = "SELECT (SELECT count(*) FROM tried) || ' ' || \
                 (SELECT count(*) FROM highwater_tables WHERE fingerprint LIKE 'canary%')";

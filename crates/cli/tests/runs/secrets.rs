@@ -175,8 +175,8 @@ fn a_whole_run_with_a_password_leaves_no_trace_of_it() {
 /// The source of a password: a part of the URL, and the environment.
 type Origin<'a> = (String, Vec<(&'a str, String)>);
 
-/// A server on whose tables each insert fails with the password in the server's words: neither files, nor outputs, nor
-/// the page have it, wherever it comes from.
+/// A server whose inserts fail with a message that contains the password: no file, output, or page contains it,
+/// regardless of its source.
 fn assert_not_repeated(password: &str, origins: &[Origin<'_>]) {
     for (number, (url, environment)) in origins.iter().enumerate() {
         let place = Place::new().verbose();

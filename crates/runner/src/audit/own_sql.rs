@@ -541,7 +541,7 @@ fn wrong(table: &BoundTable, column: &BoundColumn, part: SqlPart, evidence: Stri
 }
 
 /// Evidence that the table's column has another type than the workload's: most known rows hold the
-/// sent value in another form, and no row holds a different value.
+/// sent value in another form, and none holds a different value.
 fn wrong_type(column: &BoundColumn, at: usize, seen: &[SeenRow<'_>]) -> Option<String> {
     let sent = |row: &SeenRow<'_>| value_at(column, &row.known.batch.columns[at], 0);
     let different: Vec<&SeenRow<'_>> =

@@ -76,8 +76,8 @@ fn rows_must_be_steady_where_ops_are_acknowledged_in_part() {
     assert_eq!(is_steady, [Some(true), Some(false)]);
 }
 
-/// Ops take four times as long at first, and speed up for 20 s. From 40 s on, the second half of the warm-up contains
-/// none of that; before 20 s, the change over it is at least 40%.
+/// Ops take four times as long at first, and become faster for 20 s. From 40 s on, the second half of the warm-up
+/// contains none of that; before 20 s, the change over it is at least 40%.
 #[test]
 fn a_cold_start_is_waited_out() {
     let record = ran(&job("warm=20s:4", 120));

@@ -189,7 +189,7 @@ impl AdminHooks for Arc<Faults> {
     }
 }
 
-/// Takes one refusal, if any is left.
+/// Takes one planned rejection, if any is left.
 fn is_one_left(refusals: &AtomicU64) -> bool {
     let left = refusals.load(Ordering::Relaxed);
     refusals.store(left.saturating_sub(1), Ordering::Relaxed);

@@ -53,7 +53,7 @@ fn one_size_with_all_rows_on_each_node_grows_like_such_clusters() {
     let expected = 1_000.0 * 2_f64.powf(0.45);
     assert!((everywhere.expected / expected - 1.0).abs() < 1e-9);
     assert!(everywhere.holds(1_000.0) && !divided.holds(1_000.0));
-    // A plan that is made from the record knows it, too.
+    // A plan made from the record has it, too.
     let mut record = super::fixture::grown();
     let Question::Scale(scale) = &mut record.question else {
         panic!("a growth");

@@ -137,7 +137,7 @@ fn a_confirming_round_beyond_the_budget_is_not_continued() {
     assert!(no_best.best_so_far.is_some());
 }
 
-/// A third of the grid is valid: where the target does not reject anything.
+/// A third of the grid is valid: the part in which the target rejects nothing.
 fn corner(at: &[usize]) -> TrialVerdict {
     if at[0] <= 1 && at[1] <= 3 { TrialVerdict::Counts } else { TrialVerdict::Missed }
 }
