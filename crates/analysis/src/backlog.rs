@@ -14,7 +14,7 @@
 
 use highwater_model::numbers::{len_to_f64, to_f64};
 
-use super::throughput::{Calibration, Removed, long_run, student_quantile};
+use super::throughput::{Calibration, RemovedTrend, long_run, student_quantile};
 
 /// Minimum number of windows for a test: 3 s.
 const MIN_WINDOWS: usize = 30;
@@ -25,7 +25,7 @@ const LEVEL: f64 = 0.05;
 const LEAST_PART: f64 = 0.5;
 /// As many frequencies as the interval of a throughput uses.
 const CALIBRATION: Calibration =
-    Calibration { removed: Removed::Mean, frequencies: 0.15, most: 8.0, margin: 0.0 };
+    Calibration { removed: RemovedTrend::Mean, frequencies: 0.15, most: 8.0, margin: 0.0 };
 
 /// How the number of outstanding ops changed over a phase.
 #[derive(Debug, Clone, Copy, PartialEq)]

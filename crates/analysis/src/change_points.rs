@@ -38,7 +38,7 @@ use highwater_workload::random::Draws;
 use super::availability::whole_seconds;
 use super::judge::{MeasuredStream, measured_streams};
 use super::telemetry::{self, TimeRange};
-use super::throughput::{Removed, autocorrelation_time};
+use super::throughput::{RemovedTrend, autocorrelation_time};
 use crate::throughput::student_quantile;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -442,7 +442,7 @@ pub fn split(values: &[f64]) -> Option<(usize, f64)> {
         // Only the step itself is left.
         return Some((rough, 1.0 / len_to_f64(values.len())));
     }
-    let time = autocorrelation_time(&residuals, squares, Removed::Line);
+    let time = autocorrelation_time(&residuals, squares, RemovedTrend::Line);
     let block = ceil_to_usize(BLOCK_PER_TIME * (time - 1.0)).max(1);
     let block = block.max(values.len().div_ceil(BLOCKS_MAX));
     let mut blocks: Vec<f64> = values.chunks_exact(block).map(mean).collect();

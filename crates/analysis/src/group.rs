@@ -9,7 +9,7 @@ mod tests;
 use highwater_model::group::{
     GroupOutcome, GroupRecord, GroupTrial, REPEAT_LABEL, Sample, VARIANT_LABEL,
 };
-use highwater_model::judgment::{Ended, Judgment, Measurement};
+use highwater_model::judgment::{Judgment, Measurement, RunEnding};
 use highwater_model::record::{ExperimentRecord, IncidentKind, Question, RecordRef, RunRecord};
 
 use crate::comparison::{Comparison, Criteria, compare_samples, sample};
@@ -35,7 +35,7 @@ pub fn next(group: &GroupRecord) -> GroupStep {
     if let Some(outcome) = stopped(group) {
         return GroupStep::End(outcome);
     }
-    let complete = group.trials.iter().filter(|t| t.ended == Ended::Complete);
+    let complete = group.trials.iter().filter(|t| t.ended == RunEnding::Complete);
     let (variant, round) = run_at(group.variants.len(), complete.count());
     if round > group.times {
         GroupStep::End(GroupOutcome::Complete)
@@ -59,8 +59,8 @@ pub fn run_at(variants: usize, complete: usize) -> (usize, u32) {
 fn stopped(group: &GroupRecord) -> Option<GroupOutcome> {
     let mut last = group.trials.iter().rev().map(|trial| trial.ended);
     match (last.next()?, last.next()) {
-        (Ended::Interrupted, _) => Some(GroupOutcome::Interrupted),
-        (Ended::TargetLost, Some(Ended::TargetLost)) => Some(GroupOutcome::TargetLost),
+        (RunEnding::Interrupted, _) => Some(GroupOutcome::Interrupted),
+        (RunEnding::TargetLost, Some(RunEnding::TargetLost)) => Some(GroupOutcome::TargetLost),
         _ => None,
     }
 }
@@ -120,9 +120,9 @@ pub fn conclude(last: RunRecord, group: GroupRecord, id: String) -> ExperimentRe
     whole.judgments = gravest(&whole.judgments, judged);
     for trial in &group.trials {
         match trial.ended {
-            Ended::Complete => {}
-            Ended::Interrupted => whole.ended(IncidentKind::Interrupted, "a run was stopped"),
-            Ended::TargetLost => whole.ended(IncidentKind::TargetLost, "a run lost its target"),
+            RunEnding::Complete => {}
+            RunEnding::Interrupted => whole.ended(IncidentKind::Interrupted, "a run was stopped"),
+            RunEnding::TargetLost => whole.ended(IncidentKind::TargetLost, "a run lost its target"),
         }
     }
     if group.outcome == Some(GroupOutcome::Interrupted) {
@@ -151,7 +151,7 @@ fn incomplete(group: &GroupRecord) -> Option<Judgment<Measurement>> {
         Some(GroupOutcome::TargetLost) => TARGET_LOST,
         Some(GroupOutcome::Interrupted) | None => not_ended("the group has not ended"),
     };
-    let complete = |trial: &&GroupTrial| trial.ended == Ended::Complete;
+    let complete = |trial: &&GroupTrial| trial.ended == RunEnding::Complete;
     let made = group.trials.iter().filter(complete).count();
     let all = group.variants.len() as u64 * u64::from(group.times);
     let figures = format!("{made} of {all} runs");

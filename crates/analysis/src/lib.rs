@@ -29,7 +29,7 @@ pub mod throughput;
 pub mod tuning;
 mod whole;
 
-pub use judge::{Ended, exit_code, judge, judge_imported};
+pub use judge::{RunEnding, exit_code, judge, judge_imported};
 pub use limit::limit;
 pub use merge::{MergeError, late_allowed, late_message, merge};
 pub use whole::running;

@@ -54,7 +54,7 @@ pub const MIN_EFFECTIVE_WINDOWS: f64 = 12.0;
 const WAVES: f64 = 8.0;
 /// Chosen with the tests' processes, which include stalling ones.
 const CALIBRATION: Calibration =
-    Calibration { removed: Removed::Line, frequencies: 0.15, most: WAVES, margin: 3.0 };
+    Calibration { removed: RemovedTrend::Line, frequencies: 0.15, most: WAVES, margin: 3.0 };
 /// Batches per effective window for estimating the skewness: long enough to be independent.
 const SKEWNESS_BATCHES: f64 = 0.3;
 /// Minimum and maximum number of batches.
@@ -295,7 +295,7 @@ pub(super) const MAX_FREQUENCIES: f64 = 60.0;
 
 /// The trend that was removed to get the residuals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Removed {
+pub(super) enum RemovedTrend {
     /// The mean, or a known mean of zero.
     Mean,
     /// A straight line.
@@ -306,7 +306,7 @@ pub(super) enum Removed {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Calibration {
     /// The trend removed from the residuals.
-    pub(super) removed: Removed,
+    pub(super) removed: RemovedTrend,
     /// Frequencies used per effective window; fewer follow slow dependence better.
     pub(super) frequencies: f64,
     /// Maximum number of frequencies: their waves must be longer than any period in the series.
@@ -368,8 +368,8 @@ fn of_bounded(residuals: &[f64], calibration: Calibration) -> LongRun {
         .clamp(MIN_FREQUENCIES, calibration.most);
     // The line takes the equivalent of one frequency: (96/π⁴) Σ j⁻⁴ over odd j, of which j = 1 is 98.6%.
     let summed = match calibration.removed {
-        Removed::Mean => degrees,
-        Removed::Line => degrees + 1.0,
+        RemovedTrend::Mean => degrees,
+        RemovedTrend::Line => degrees + 1.0,
     };
     let margin = 1.0 + calibration.margin / effective_windows.max(1.0);
     LongRun {
@@ -380,7 +380,7 @@ fn of_bounded(residuals: &[f64], calibration: Calibration) -> LongRun {
 }
 
 /// τ, at least 1, corrected for the bias that removing the mean or line causes in each ρₖ.
-pub(super) fn autocorrelation_time(residuals: &[f64], squares: f64, removed: Removed) -> f64 {
+pub(super) fn autocorrelation_time(residuals: &[f64], squares: f64, removed: RemovedTrend) -> f64 {
     let n = len_to_f64(residuals.len());
     let correlation = |lag: usize| {
         residuals.iter().zip(residuals.get(lag..).unwrap_or(&[])).map(|(a, b)| a * b).sum::<f64>()
@@ -399,8 +399,8 @@ pub(super) fn autocorrelation_time(residuals: &[f64], squares: f64, removed: Rem
     }
     // Each of the ρₖ summed is too small by about τ / n per regressor removed.
     let regressors = match removed {
-        Removed::Mean => 1.0,
-        Removed::Line => 2.0,
+        RemovedTrend::Mean => 1.0,
+        RemovedTrend::Line => 2.0,
     };
     let kept = 1.0 - regressors * len_to_f64(lag) / n;
     (tau / kept.max(0.2)).max(1.0)

@@ -10,7 +10,7 @@ use highwater_bench::meters::thread_cpu;
 use highwater_model::outcome::Outcome;
 use highwater_model::plan::Objective;
 use highwater_model::units::{Nanos, Rate};
-use highwater_runner::recorder::{Ended, Recorder, RowWait};
+use highwater_runner::recorder::{FinishedOp, Recorder, RowWait};
 use highwater_workload::random::Draws;
 
 /// Distinct ops that are recorded repeatedly; few enough to stay in the cache.
@@ -107,7 +107,7 @@ fn recorder(case: &Case, shapes: &[Shape]) -> f64 {
         let started = free + shape.lag;
         let finished = started + shape.service;
         let key = shape.key % case.keys;
-        recorder.record(&Ended {
+        recorder.record(&FinishedOp {
             key,
             intended,
             closed: false,

@@ -14,7 +14,7 @@
 
 use std::fmt;
 
-use highwater_analysis::{Ended, exit_code};
+use highwater_analysis::{RunEnding, exit_code};
 use highwater_driver::target_url::{redacted, without_passwords};
 use highwater_model::display::harmless;
 use highwater_model::record::RecordRef;
@@ -65,7 +65,7 @@ pub fn help() -> String {
 /// The code of a finished run.
 pub fn code<'a>(record: impl Into<RecordRef<'a>>) -> u8 {
     let record = record.into();
-    exit_code(record.judgments(), Ended::from_incidents(record.incidents()))
+    exit_code(record.judgments(), RunEnding::from_incidents(record.incidents()))
 }
 
 /// An error with place and hint, as lines for the terminal, without color.

@@ -234,13 +234,13 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// Draws until it is dropped, which clears the block from the terminal.
 #[derive(Debug)]
 pub struct Screen {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     clock: RealClock,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct SharedState {
     state: Mutex<State>,
     over: Condvar,
 }
@@ -255,7 +255,7 @@ impl Screen {
     /// Starts drawing; absent if stderr is not a suitable terminal.
     pub fn on_terminal() -> Option<Self> {
         terminal::size()?;
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(SharedState::default());
         let clock = RealClock::start();
         let shared_with_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("screen".to_owned());
@@ -281,13 +281,13 @@ impl Drop for Screen {
     }
 }
 
-impl Shared {
+impl SharedState {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn draw_until_over(shared: &Shared, clock: RealClock) {
+fn draw_until_over(shared: &SharedState, clock: RealClock) {
     let mut state = shared.lock();
     while !state.is_over {
         let live = state.live.clone();

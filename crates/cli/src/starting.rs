@@ -273,9 +273,9 @@ const GOING_ON_MAX: usize = 1_000;
 
 /// The processes.
 #[derive(Default)]
-struct Processes(Mutex<Vec<Started>>);
+struct Processes(Mutex<Vec<StartedProcess>>);
 
-struct Started {
+struct StartedProcess {
     number: u32,
     command_line: String,
     child: Child,
@@ -308,7 +308,7 @@ impl Processes {
         let number = all.last().map_or(1, |last| last.number + 1);
         let (child, output) =
             spawned(arguments, hidden).map_err(|error| format!("it cannot be started: {error}"))?;
-        all.push(Started { number, command_line, child, output, ended: None });
+        all.push(StartedProcess { number, command_line, child, output, ended: None });
         if all.len() > SHOWN_MAX {
             all.remove(0);
         }
@@ -345,7 +345,7 @@ impl Processes {
     }
 
     /// All processes, with their current state.
-    fn seen(&self) -> MutexGuard<'_, Vec<Started>> {
+    fn seen(&self) -> MutexGuard<'_, Vec<StartedProcess>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for one in all.iter_mut().filter(|one| one.ended.is_none()) {
             if let Ok(Some(status)) = one.child.try_wait() {

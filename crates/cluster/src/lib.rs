@@ -23,7 +23,7 @@ use highwater_model::user_error::UserError;
 use self::commands::{Commands, filled, of_cluster};
 pub use self::nodes::Node;
 use self::nodes::Processes;
-pub use self::site::{Happened, OpenTarget, Options};
+pub use self::site::{HistoryEntry, OpenTarget, Options};
 use self::site::{Site, StateFile};
 
 /// Time limit of the command that restores data.
@@ -291,7 +291,7 @@ impl Cluster {
     }
 
     /// Events of the cluster so far, newest last; a bounded number of sentences.
-    pub fn history(&self) -> &[Happened] {
+    pub fn history(&self) -> &[HistoryEntry] {
         &self.site.file.state.history
     }
 

@@ -21,8 +21,8 @@ use rustix::process::Signal;
 use super::commands::{Waiting, is_ready, wait};
 use super::control_group::{Hierarchies, add, cpu_limit, create, limit_cpu, limit_memory};
 use super::data::DataDirectories;
-use super::processes::{Ended, Launch, ProcessId, User, user};
-use super::site::{NodeState, Shell, Site, Started};
+use super::processes::{FamilyEnd, Launch, ProcessId, User, user};
+use super::site::{NodeState, Shell, Site, StartedProcess};
 use super::values;
 use super::values::{Values, host};
 
@@ -307,14 +307,16 @@ impl Processes {
             (node.process, node.kept) = (None, false);
         }
         match ended {
-            Ended::Killed if site.is_in_a_hurry() => site.note(format!("node {number} was killed")),
-            Ended::Killed => {
+            FamilyEnd::Killed if site.is_in_a_hurry() => {
+                site.note(format!("node {number} was killed"));
+            }
+            FamilyEnd::Killed => {
                 let limit = span(stop.within.0.0);
                 let why = format!("it did not end within {limit}");
                 site.note(format!("node {number} was killed: {why}"));
             }
-            Ended::InOrder => site.note(format!("node {number} ended")),
-            Ended::Before | Ended::Not(_) => {}
+            FamilyEnd::InOrder => site.note(format!("node {number} ended")),
+            FamilyEnd::Before | FamilyEnd::Not(_) => {}
         }
         site.file.write()
     }
@@ -518,7 +520,7 @@ impl Processes {
         let hierarchies = self.hierarchies.as_ref().filter(|_| !site.options.no_quota);
         let group = format!("highwater-{}-{number}-{mark}", self.name);
         let groups = hierarchies.map_or(Vec::new(), |hierarchies| hierarchies.group(&group));
-        let started = Started { id: None, mark: mark.clone(), groups: groups.clone() };
+        let started = StartedProcess { id: None, mark: mark.clone(), groups: groups.clone() };
         record(site, number, started.clone())?;
         if let Some(quota) = self.spec.quota.filter(|_| !groups.is_empty()) {
             make(&groups, &quota)?;
@@ -543,7 +545,7 @@ impl Processes {
         let gated = launch.start()?;
         add(&groups, gated.pid())?;
         let id = Some(gated.id);
-        record(site, number, Started { id, ..started })?;
+        record(site, number, StartedProcess { id, ..started })?;
         let child = gated.release()?;
         site.adopt(child);
         site.note(format!("node {number} is process {}", id.map_or(0, |id| id.pid)));
@@ -552,7 +554,7 @@ impl Processes {
 }
 
 /// Records a process before it starts.
-fn record(site: &mut Site, number: u32, started: Started) -> Result<(), UserError> {
+fn record(site: &mut Site, number: u32, started: StartedProcess) -> Result<(), UserError> {
     let node = site.file.state.nodes.entry(number).or_default();
     node.process = Some(started);
     site.file.write()
@@ -609,7 +611,7 @@ fn try_by(
     let mark = site.mark();
     let groups = hierarchies.group(&format!("highwater-{name}-trial-{mark}"));
     site.file.state.command =
-        Some(Started { id: None, mark: mark.clone(), groups: groups.clone() });
+        Some(StartedProcess { id: None, mark: mark.clone(), groups: groups.clone() });
     site.file.write()?;
     let used = busy(site, &groups, &mark);
     site.end_command()?;

@@ -75,7 +75,7 @@ pub(super) struct Family<'a> {
 
 /// How a family of processes ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum FamilyEnd {
     /// It had already ended.
     Before,
     /// Gracefully.
@@ -209,16 +209,16 @@ impl Family<'_> {
         gently: impl FnOnce(),
         within: Nanos,
         hurry: impl Fn() -> bool,
-    ) -> Ended {
+    ) -> FamilyEnd {
         if self.members().is_empty() {
-            return Ended::Before;
+            return FamilyEnd::Before;
         }
         if !hurry() {
             gently();
             let clock = RealClock::start();
             while clock.now() < within && !hurry() {
                 if self.members().is_empty() {
-                    return Ended::InOrder;
+                    return FamilyEnd::InOrder;
                 }
                 thread::sleep(PAUSE);
             }
@@ -227,8 +227,8 @@ impl Family<'_> {
         loop {
             let members = self.members();
             match members.len() {
-                0 => return Ended::Killed,
-                left if clock.now() > KILL_WITHIN => return Ended::Not(left),
+                0 => return FamilyEnd::Killed,
+                left if clock.now() > KILL_WITHIN => return FamilyEnd::Not(left),
                 _ => members.iter().for_each(|id| id.signal(Signal::KILL)),
             }
             thread::sleep(PAUSE);
@@ -318,14 +318,14 @@ pub(super) struct User {
 }
 
 /// A process that waits at the gate.
-pub(super) struct Gated {
+pub(super) struct GatedProcess {
     child: Child,
     pub(super) id: ProcessId,
 }
 
 impl Launch<'_> {
     /// Starts the process in a separate process group, up to the gate.
-    pub(super) fn start(&self) -> Result<Gated, UserError> {
+    pub(super) fn start(&self) -> Result<GatedProcess, UserError> {
         let name = self.words.first().map_or("", String::as_str);
         let failed = |error: io::Error| {
             UserError::cluster(format!("cannot start `{name}`: {error}"))
@@ -354,7 +354,7 @@ impl Launch<'_> {
         }
         let mut child = command.spawn().map_err(failed)?;
         if let Some(id) = ProcessId::from_pid(child.id()) {
-            return Ok(Gated { child, id });
+            return Ok(GatedProcess { child, id });
         }
         let ended = child.wait().map_err(failed)?;
         Err(failed(io::Error::other(ended.to_string())))
@@ -374,7 +374,7 @@ fn opened(options: &mut OpenOptions, path: &Path) -> Result<File, UserError> {
     opened.map_err(|error| UserError::cannot(format!("open {}", path.display()), &error))
 }
 
-impl Gated {
+impl GatedProcess {
     /// Lets the process continue.
     pub(super) fn release(mut self) -> Result<Child, UserError> {
         if let Some(mut gate) = self.child.stdin.take() {
@@ -460,9 +460,9 @@ mod tests {
         child.wait().unwrap();
         assert_eq!(family.members().len(), 2);
         let ended = family.end(|| {}, Nanos::from_millis(1), || false);
-        assert_eq!(ended, Ended::Killed);
+        assert_eq!(ended, FamilyEnd::Killed);
         assert_eq!(family.members(), BTreeSet::new());
-        assert_eq!(family.end(|| {}, Nanos::ZERO, || false), Ended::Before);
+        assert_eq!(family.end(|| {}, Nanos::ZERO, || false), FamilyEnd::Before);
     }
 
     /// A process that executes one program after another, without an environment in between.
@@ -485,7 +485,7 @@ mod tests {
         child.wait().unwrap();
         let missed = (0..500).filter(|_| family.members().len() < 2).count();
         let ended = family.end(|| {}, Nanos::ZERO, || false);
-        assert_eq!((missed, ended), (0, Ended::Killed));
+        assert_eq!((missed, ended), (0, FamilyEnd::Killed));
     }
 
     #[test]
@@ -497,7 +497,7 @@ mod tests {
         let family = Family { leader: earlier, mark: "of another one", groups: &[] };
         earlier.signal(Signal::KILL);
         let ended = family.end(|| {}, Nanos::ZERO, || false);
-        assert_eq!((ended, now.is_alive()), (Ended::Before, true));
+        assert_eq!((ended, now.is_alive()), (FamilyEnd::Before, true));
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!now.is_alive());
@@ -524,7 +524,7 @@ mod tests {
         };
         assert_eq!(family.members(), BTreeSet::new());
         let ended = family.end(|| {}, Nanos::ZERO, || false);
-        assert_eq!((ended, left.is_alive()), (Ended::Before, true));
+        assert_eq!((ended, left.is_alive()), (FamilyEnd::Before, true));
         left.signal(Signal::KILL);
     }
 
@@ -532,7 +532,7 @@ mod tests {
         all().into_iter().filter(|stat| stat.group == group).map(|stat| stat.id).collect()
     }
 
-    fn launch(place: &Path, script: &str) -> Gated {
+    fn launch(place: &Path, script: &str) -> GatedProcess {
         let words = ["sh", "-c", script].map(str::to_owned);
         let launch = Launch {
             words: &words,

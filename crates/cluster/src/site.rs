@@ -30,7 +30,7 @@ use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
 use super::control_group;
-use super::processes::{Ended, Family, Launch, ProcessId, User};
+use super::processes::{Family, FamilyEnd, Launch, ProcessId, User};
 
 /// Pause between two checks while waiting.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -160,17 +160,17 @@ impl Site {
     /// Ends a process, and removes its control groups; returns what could not be done.
     pub(super) fn end(
         &mut self,
-        started: &Started,
+        started: &StartedProcess,
         within: Nanos,
         gently: impl FnOnce(&Family<'_>),
-    ) -> Result<Ended, UserError> {
-        let mut ended = Ended::Before;
+    ) -> Result<FamilyEnd, UserError> {
+        let mut ended = FamilyEnd::Before;
         if let Some(leader) = started.id {
             let family = Family { leader, mark: &started.mark, groups: &started.groups };
             ended = family.end(|| gently(&family), within, || self.is_in_a_hurry());
         }
         self.reap();
-        if let Ended::Not(left) = ended {
+        if let FamilyEnd::Not(left) = ended {
             let message = format!("{left} processes did not end when they were killed");
             return Err(UserError::cluster(message).with_hint(
                 "they wait for the kernel, such as for a disk: run `highwater cluster down` again \
@@ -220,7 +220,7 @@ impl Site {
         let begin = fs::metadata(&log).map_or(0, |log| log.len());
         let gated = launch.start()?;
         self.file.state.command =
-            Some(Started { id: Some(gated.id), mark: mark.clone(), groups: Vec::new() });
+            Some(StartedProcess { id: Some(gated.id), mark: mark.clone(), groups: Vec::new() });
         self.file.write()?;
         let mut child = gated.release()?;
         let clock = RealClock::start();
@@ -326,18 +326,18 @@ pub(super) struct State {
     /// By number.
     pub(super) nodes: BTreeMap<u32, NodeState>,
     /// A command that is running, or was running when Highwater ended.
-    pub(super) command: Option<Started>,
+    pub(super) command: Option<StartedProcess>,
     /// The cluster of the user's own commands, if it may be up.
     pub(super) up: Option<UpState>,
     /// Events, newest last.
-    pub(super) history: Vec<Happened>,
+    pub(super) history: Vec<HistoryEntry>,
 }
 
 /// A node of this machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct NodeState {
     /// Its process, if started and not ended.
-    pub(super) process: Option<Started>,
+    pub(super) process: Option<StartedProcess>,
     /// It may keep running after Highwater ends.
     pub(super) kept: bool,
     /// Ports by name.
@@ -357,7 +357,7 @@ impl NodeState {
 
 /// A process that Highwater started.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Started {
+pub(super) struct StartedProcess {
     /// Absent until known; until then, it is found only by its mark and groups.
     pub(super) id: Option<ProcessId>,
     /// The mark in the environment of everything that belongs to it.
@@ -383,7 +383,7 @@ pub(super) struct UpState {
 
 /// A sentence of the history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Happened {
+pub struct HistoryEntry {
     /// RFC 3339, UTC.
     pub at: String,
     /// The event.
@@ -444,7 +444,8 @@ impl StateFile {
     pub(super) fn note(&mut self, what: String) {
         let now = wall_clock();
         let history = &mut self.state.history;
-        history.push(Happened { at: print_instant(Nanos(now.0 - now.0 % Nanos::SECOND.0)), what });
+        history
+            .push(HistoryEntry { at: print_instant(Nanos(now.0 - now.0 % Nanos::SECOND.0)), what });
         let surplus = history.len().saturating_sub(HISTORY_MAX);
         history.drain(..surplus);
     }
@@ -533,7 +534,7 @@ mod tests {
         let path = place.path().join("state.json");
         fs::write(&path, "{").unwrap();
         assert!(StateFile::open(place.path()).is_err());
-        let node = NodeState { process: Some(Started::default()), ..NodeState::default() };
+        let node = NodeState { process: Some(StartedProcess::default()), ..NodeState::default() };
         let state = State {
             version: VERSION,
             boot: "an earlier one".to_owned(),

@@ -6,14 +6,14 @@ use highwater_analysis::group as policy;
 use highwater_analysis::group::{GroupStep, seen};
 use highwater_model::event::{Event, Trial};
 use highwater_model::group::{GroupOutcome, GroupRecord, GroupTrial};
-use highwater_model::judgment::Ended;
+use highwater_model::judgment::RunEnding;
 use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::units::Nanos;
 
 use crate::trial_loop::{
     BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial, number, progress, took,
 };
-use crate::trials::Requested;
+use crate::trials::NextTrial;
 
 /// A run of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,12 +51,12 @@ impl Experiment for GroupRecord {
         })
     }
 
-    fn keep(&mut self, requested: Requested<GroupRun>, finished: FinishedTrial<'_>) -> Event {
+    fn keep(&mut self, requested: NextTrial<GroupRun>, finished: FinishedTrial<'_>) -> Event {
         let GroupRun { variant, round } = requested.trial;
         let of_run = finished.record.map(seen).unwrap_or_default();
         let ended = finished
             .record
-            .map_or(Ended::TargetLost, |record| Ended::from_incidents(&record.incidents));
+            .map_or(RunEnding::TargetLost, |record| RunEnding::from_incidents(&record.incidents));
         let trial = GroupTrial {
             number: requested.number,
             variant,

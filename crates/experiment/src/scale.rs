@@ -27,7 +27,7 @@ use highwater_sizing::growth::predicted;
 use crate::trial_loop::{
     BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial, loaded, number, progress, took,
 };
-use crate::trials::Requested;
+use crate::trials::NextTrial;
 
 /// Settings that may depend on the size without changing a table; of `rows`, only the missing ones are loaded.
 const LEAVE_TABLES: [&str; 6] = ["batch", "max", "rate", "rows", "sessions", "start"];
@@ -92,7 +92,7 @@ impl Experiment for ScaleRecord {
         Some(planned(self, trial, number(&self.trials)))
     }
 
-    fn keep(&mut self, requested: Requested<SizedTrial>, finished: FinishedTrial<'_>) -> Event {
+    fn keep(&mut self, requested: NextTrial<SizedTrial>, finished: FinishedTrial<'_>) -> Event {
         let nested = finished.nested.map(RecordRef::Experiment);
         let record = nested.or(finished.record.map(RecordRef::Run));
         let (took_ns, loaded_ns) = match (finished.nested, finished.record) {
@@ -216,7 +216,7 @@ fn took_nested(experiment: &ExperimentRecord) -> u64 {
 
 /// A cluster at one size.
 #[derive(Debug)]
-pub struct Resized {
+pub struct ResizedCluster {
     /// Its URLs.
     pub urls: Vec<TargetUrl>,
     /// URLs of its nodes' metrics.
@@ -234,13 +234,13 @@ pub trait Cluster {
     ///
     /// # Errors
     /// `Unreachable` if it did not become ready: it may be retried.
-    fn resize(&mut self, nodes: u32, start: ClusterStart) -> Result<Resized, UserError>;
+    fn resize(&mut self, nodes: u32, start: ClusterStart) -> Result<ResizedCluster, UserError>;
 
     /// Starts this node alone, as a new cluster of one; the next size begins with a new cluster.
     ///
     /// # Errors
     /// Same as [`Cluster::resize`]; an existing cluster has no nodes that could be started.
-    fn alone(&mut self, _node: u32) -> Result<Resized, UserError> {
+    fn alone(&mut self, _node: u32) -> Result<ResizedCluster, UserError> {
         Err(UserError::usage("no node can be started alone"))
     }
 
@@ -283,11 +283,11 @@ impl StartedCluster {
     }
 
     /// Its current URLs, and how long resizing took.
-    fn made(&mut self, clock: &RealClock) -> Result<Resized, UserError> {
+    fn made(&mut self, clock: &RealClock) -> Result<ResizedCluster, UserError> {
         let urls = self.cluster.urls()?;
         let urls = urls.iter().map(|url| TargetUrl::parse(url));
         let nodes = self.cluster.nodes()?;
-        Ok(Resized {
+        Ok(ResizedCluster {
             urls: urls.collect::<Result<_, _>>()?,
             metrics: nodes.into_iter().flat_map(|node| node.metrics).collect(),
             took: clock.now(),
@@ -296,7 +296,7 @@ impl StartedCluster {
 }
 
 impl Cluster for StartedCluster {
-    fn resize(&mut self, nodes: u32, start: ClusterStart) -> Result<Resized, UserError> {
+    fn resize(&mut self, nodes: u32, start: ClusterStart) -> Result<ResizedCluster, UserError> {
         let clock = RealClock::start();
         let grows = start == ClusterStart::Grow && !std::mem::take(&mut self.is_alone);
         // A cluster that was shrunk is not equivalent to a new one.
@@ -309,7 +309,7 @@ impl Cluster for StartedCluster {
         self.made(&clock)
     }
 
-    fn alone(&mut self, node: u32) -> Result<Resized, UserError> {
+    fn alone(&mut self, node: u32) -> Result<ResizedCluster, UserError> {
         let clock = RealClock::start();
         self.is_alone = true;
         self.cluster.alone(node)?;
@@ -342,13 +342,13 @@ pub struct ReadyClusters {
 }
 
 impl Cluster for ReadyClusters {
-    fn resize(&mut self, nodes: u32, _: ClusterStart) -> Result<Resized, UserError> {
+    fn resize(&mut self, nodes: u32, _: ClusterStart) -> Result<ResizedCluster, UserError> {
         let urls = self
             .by_nodes
             .get(&nodes)
             .cloned()
             .ok_or_else(|| UserError::usage(format!("there is no cluster of {nodes} nodes")))?;
-        Ok(Resized { urls, metrics: Vec::new(), took: Nanos::ZERO })
+        Ok(ResizedCluster { urls, metrics: Vec::new(), took: Nanos::ZERO })
     }
 
     fn end(&mut self) -> Result<(), UserError> {

@@ -4,7 +4,7 @@
 
 use highwater_analysis::search as policy;
 use highwater_analysis::search::{
-    Probed, Step as Probing, end_early, measured_ns, probed, sessions_divisor,
+    ProbeResult, Step as Probing, end_early, measured_ns, probed, sessions_divisor,
 };
 use highwater_model::event::{Event, ExperimentProgress, Trial};
 use highwater_model::plan::{Pace, PhaseKind, Plan};
@@ -17,7 +17,7 @@ use highwater_model::units::Nanos;
 use crate::trial_loop::{
     BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial, number, progress, took,
 };
-use crate::trials::Requested;
+use crate::trials::NextTrial;
 
 /// Maximum attempts of an op in an estimate, with the growing waits of the plan.
 const ESTIMATE_ATTEMPTS: u32 = 16;
@@ -77,9 +77,10 @@ impl Experiment for SearchRecord {
         plan
     }
 
-    fn keep(&mut self, requested: Requested<Probe>, finished: FinishedTrial<'_>) -> Event {
+    fn keep(&mut self, requested: NextTrial<Probe>, finished: FinishedTrial<'_>) -> Event {
         let Probe { purpose, at } = requested.trial;
-        let unreachable = || Probed { verdict: ProbeVerdict::TargetLost, ..Probed::default() };
+        let unreachable =
+            || ProbeResult { verdict: ProbeVerdict::TargetLost, ..ProbeResult::default() };
         let seen = finished.record.map_or_else(unreachable, |record| probed(self, purpose, record));
         let sessions = finished.plan.as_ref();
         let sessions = sessions.map_or(0, |plan| sessions_of(plan, &self.stream));

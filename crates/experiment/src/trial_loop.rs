@@ -19,7 +19,7 @@ use highwater_model::user_error::UserError;
 use highwater_runner::request::{Observer, RunRequest};
 use highwater_runner::store::{PROBES, RunDirectory};
 
-use crate::trials::{PreparedTrial, Requested, TargetPreparation, TrialMaker, TrialPlace, Trials};
+use crate::trials::{NextTrial, PreparedTrial, TargetPreparation, TrialMaker, TrialPlace, Trials};
 
 /// The next trial.
 pub struct UpcomingTrial<T> {
@@ -93,7 +93,7 @@ pub trait Experiment: Clone {
     }
 
     /// Adds the completed trial; returns its event.
-    fn keep(&mut self, requested: Requested<Self::Trial>, finished: FinishedTrial<'_>) -> Event;
+    fn keep(&mut self, requested: NextTrial<Self::Trial>, finished: FinishedTrial<'_>) -> Event;
 
     /// Removes the last trial; returns whether there was one.
     fn take_back(&mut self) -> bool;
@@ -293,7 +293,7 @@ fn trial_request<E: Experiment, M: TrialMaker<E::Trial>>(
     experiment: &E,
     trials: &mut Trials<'_>,
     maker: &M,
-    requested: &Requested<E::Trial>,
+    requested: &NextTrial<E::Trial>,
     place: &TrialPlace,
 ) -> Result<TrialRequest, UserError> {
     let Some(prepared) = trials.reached(maker.prepare(requested, place))? else {
@@ -317,7 +317,7 @@ fn run_nested<E: Experiment, M: TrialMaker<E::Trial>>(
     experiment: &mut E,
     trials: &mut Trials<'_>,
     maker: &M,
-    requested: Requested<E::Trial>,
+    requested: NextTrial<E::Trial>,
     place: &TrialPlace,
 ) -> Result<Option<Event>, UserError> {
     let (started_at, begun) = (print_instant(wall_clock()), trials.now());

@@ -19,7 +19,7 @@ use highwater_model::scale::WarmUpRun;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_runner::leases::KeptLeases;
-use highwater_runner::request::{Ended, Observer, RunRequest, kept_in};
+use highwater_runner::request::{Observer, RunEnding, RunRequest, kept_in};
 use highwater_runner::run;
 use highwater_runner::store::RunDirectory;
 
@@ -130,9 +130,9 @@ impl<'a> Trials<'a> {
         name: &str,
         number: u32,
         trial: T,
-    ) -> Result<Option<Requested<T>>, UserError> {
+    ) -> Result<Option<NextTrial<T>>, UserError> {
         self.wait_while_held(name)?;
-        Ok((!self.is_stopped()).then(|| Requested {
+        Ok((!self.is_stopped()).then(|| NextTrial {
             number,
             trial,
             is_first: self.last.is_none(),
@@ -198,8 +198,8 @@ impl<'a> Trials<'a> {
         let stopped = self.interrupts.requested().is_some() && self.last.is_some();
         // A stop between two trials is in neither record.
         let last = self.last.iter_mut().filter(|_| stopped);
-        for record in
-            last.filter(|record| Ended::from_incidents(&record.incidents) == Ended::Complete)
+        for record in last
+            .filter(|record| RunEnding::from_incidents(&record.incidents) == RunEnding::Complete)
         {
             record.incidents.push(Incident::new(
                 IncidentKind::Interrupted,
@@ -325,7 +325,7 @@ fn continues(record: &RunRecord) -> bool {
 
 /// A trial to run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Requested<T> {
+pub struct NextTrial<T> {
     /// From 1.
     pub number: u32,
     /// The trial.
@@ -384,11 +384,11 @@ pub trait TrialMaker<T> {
     /// Prepares a trial that is a run.
     fn prepare<'a>(
         &'a self,
-        requested: &'a Requested<T>,
+        requested: &'a NextTrial<T>,
         place: &'a TrialPlace,
     ) -> Result<PreparedTrial<'a>, UserError>;
     /// Makes a nested experiment; required if the experiment has such trials.
-    fn nested(&self, _: &Requested<T>, _: &TrialPlace) -> Result<ExperimentRecord, UserError> {
+    fn nested(&self, _: &NextTrial<T>, _: &TrialPlace) -> Result<ExperimentRecord, UserError> {
         Err(UserError::usage("cannot run: a trial is no experiment of its own"))
     }
 }

@@ -3,7 +3,7 @@
 //! The policy decides which trial is next.
 
 use highwater_analysis::tuning as policy;
-use highwater_analysis::tuning::{Measured, TuneStep, end_early, measured};
+use highwater_analysis::tuning::{TrialFigures, TuneStep, end_early, measured};
 use highwater_model::event::{Event, Trial};
 use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::tune::{NoBestReason, TrialPurpose, TrialRecord, TrialVerdict, TuneRecord};
@@ -12,7 +12,7 @@ use highwater_model::units::Nanos;
 use crate::trial_loop::{
     BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial, number, progress, took,
 };
-use crate::trials::Requested;
+use crate::trials::NextTrial;
 
 /// A configuration that is measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,9 +53,10 @@ impl Experiment for TuneRecord {
         })
     }
 
-    fn keep(&mut self, requested: Requested<Configuration>, finished: FinishedTrial<'_>) -> Event {
+    fn keep(&mut self, requested: NextTrial<Configuration>, finished: FinishedTrial<'_>) -> Event {
         let by = self.by;
-        let unreachable = || Measured { verdict: TrialVerdict::TargetLost, ..Measured::default() };
+        let unreachable =
+            || TrialFigures { verdict: TrialVerdict::TargetLost, ..TrialFigures::default() };
         let seen = finished.record.map_or_else(unreachable, |record| measured(by, record));
         let trial = TrialRecord {
             number: requested.number,

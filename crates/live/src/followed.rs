@@ -8,9 +8,9 @@ use std::sync::Arc;
 use highwater_model::event::Event;
 use highwater_model::record::ExperimentRecord;
 use highwater_model::units::Nanos;
-use highwater_report::{self as report, LiveRights, RunWatched, Watched};
+use highwater_report::{self as report, LiveRights, WatchedPage, WatchedRun};
 use highwater_runner::record::{self, ReportsSoFar, SoFar};
-use highwater_runner::store::{self, PROBES, ReportTail, Reported};
+use highwater_runner::store::{self, JournalReport, PROBES, ReportTail};
 
 /// Maximum number of followed runs. With more, the least recently viewed one is dropped, and read again from the start.
 const RUNS_MAX: usize = 8;
@@ -23,7 +23,7 @@ const READS_MAX: u32 = 4;
 
 /// All followed runs; the most recently viewed one is last.
 #[derive(Debug, Default)]
-pub(crate) struct Followed(Vec<Following>);
+pub(crate) struct FollowedRuns(Vec<Following>);
 
 /// A followed run.
 #[derive(Debug)]
@@ -36,13 +36,13 @@ struct Following {
     /// Reports of the experiments that it belongs to.
     experiments: Vec<(PathBuf, ReportTail)>,
     follower: Follower,
-    watched: Watched,
+    watched: WatchedPage,
     updates: u64,
     updated_at: Nanos,
     parts: Arc<str>,
 }
 
-impl Followed {
+impl FollowedRuns {
     /// The page of a run at time `now`; absent if no process is running it.
     pub(crate) fn page(&mut self, directory: &Path, now: Nanos) -> Option<String> {
         let of = self.updated(directory, now)?;
@@ -77,7 +77,7 @@ impl Following {
             reports: ReportsSoFar::new(running),
             experiments: tails_of(running, Vec::new()),
             follower: Follower::default(),
-            watched: Watched::default(),
+            watched: WatchedPage::default(),
             updates: 0,
             updated_at: Nanos::ZERO,
             parts: Arc::from(""),
@@ -120,11 +120,11 @@ impl Following {
             read.sort_by_key(|(at, _)| *at);
             for (_, reported) in read {
                 match reported {
-                    Reported::Event(event) => {
+                    JournalReport::Event(event) => {
                         self.watched.event(&event);
                         self.follower.event(&event);
                     }
-                    Reported::Telemetry(point) => self.watched.telemetry(&point),
+                    JournalReport::Telemetry(point) => self.watched.telemetry(&point),
                 }
             }
             if !is_behind {
@@ -181,7 +181,7 @@ impl Follower {
 
     /// Reads new data of the run into `run`, up to the second before the last one, because data of the last one may
     /// still arrive.
-    pub(crate) fn follow(&mut self, run: &mut RunWatched) {
+    pub(crate) fn follow(&mut self, run: &mut WatchedRun) {
         let Some(so_far) = &mut self.so_far else {
             return;
         };
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn unreadable_runs_are_not_shown_and_break_nothing() {
         let mut follower = Follower::default();
-        let mut run = RunWatched::default();
+        let mut run = WatchedRun::default();
         follower.follow(&mut run);
         follower.event(&Event::Begun {
             directory: "no/such/probes/01".to_owned(),

@@ -33,9 +33,9 @@ use highwater_report::{
 use highwater_runner::{record, store};
 use maud::html;
 
-use crate::followed::{self, Followed};
+use crate::followed::{self, FollowedRuns};
 use crate::routes::{
-    Access, Refused, live_script, refusal, report_page, style, to_the_list, token_page,
+    Access, RequestRefusal, live_script, refusal, report_page, style, to_the_list, token_page,
 };
 use crate::server::lock;
 use crate::starting::{self, Starter};
@@ -73,14 +73,14 @@ pub struct HistorySettings {
 pub struct History {
     listener: TcpListener,
     metrics: Option<TcpListener>,
-    shared: Arc<Shared>,
+    shared: Arc<HistoryState>,
     /// URL of the page, with the token if one is required.
     pub url: String,
     /// URL of the metrics.
     pub metrics_url: Option<String>,
 }
 
-struct Shared {
+struct HistoryState {
     access: Access,
     root: PathBuf,
     may_delete: bool,
@@ -90,7 +90,7 @@ struct Shared {
     /// The last metrics for scrapers, and when they were made.
     scraped: Mutex<Option<(Nanos, String)>>,
     /// Running runs that clients view.
-    followed: Mutex<Followed>,
+    followed: Mutex<FollowedRuns>,
 }
 
 impl History {
@@ -110,7 +110,7 @@ impl History {
             metrics,
             url: access.url(),
             metrics_url,
-            shared: Arc::new(Shared {
+            shared: Arc::new(HistoryState {
                 access,
                 root: settings.root,
                 may_delete: settings.may_delete,
@@ -142,7 +142,7 @@ pub fn serve(history: History, mut interrupts: Interrupts) -> std::io::Result<()
     Ok(())
 }
 
-fn router(shared: Arc<Shared>) -> Router {
+fn router(shared: Arc<HistoryState>) -> Router {
     let open = routes::login_of(shared.access.clone());
     let starting = starting::routes(shared.access.clone(), shared.starter.clone());
     let seen = Router::new()
@@ -162,23 +162,23 @@ fn router(shared: Arc<Shared>) -> Router {
 }
 
 /// Only the answers of stored runs.
-fn scraped_router(shared: Arc<Shared>) -> Router {
+fn scraped_router(shared: Arc<HistoryState>) -> Router {
     Router::new().route("/metrics", get(scraped)).with_state(shared)
 }
 
-async fn scraped(State(shared): State<Arc<Shared>>) -> Response {
+async fn scraped(State(shared): State<Arc<HistoryState>>) -> Response {
     ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], shared.scraped()).into_response()
 }
 
-async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+async fn guard(State(shared): State<Arc<HistoryState>>, request: Request, next: Next) -> Response {
     match shared.access.look(request.headers()) {
         Ok(()) => next.run(request).await,
-        Err(Refused::Token) if request.uri().path() == "/" => token_page(),
+        Err(RequestRefusal::Token) if request.uri().path() == "/" => token_page(),
         Err(refused) => refusal(refused),
     }
 }
 
-impl Shared {
+impl HistoryState {
     /// The newest runs, newest first.
     fn rows(&self) -> Vec<HistoryRow> {
         let mut runs = store::list(&self.root).unwrap_or_default();
@@ -256,12 +256,12 @@ fn row(run: &Path, read: &mut HashMap<PathBuf, (FileState, HistoryRow)>) -> Hist
     row
 }
 
-async fn list(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Html<String> {
+async fn list(State(shared): State<Arc<HistoryState>>, RawQuery(query): RawQuery) -> Html<String> {
     Html(listed(&shared, query, None))
 }
 
 /// The list, below a sentence on what was requested.
-fn listed(shared: &Shared, query: Option<String>, above: Option<&str>) -> String {
+fn listed(shared: &HistoryState, query: Option<String>, above: Option<&str>) -> String {
     let query = query.unwrap_or_default();
     let field = |name| values(&query, name).into_iter().next().unwrap_or_default();
     let filter = HistoryFilter {
@@ -277,7 +277,7 @@ fn listed(shared: &Shared, query: Option<String>, above: Option<&str>) -> String
     report::history_page(&shared.rows(), &filter, shared.may_delete, &above)
 }
 
-async fn run(State(shared): State<Arc<Shared>>, Part(id): Part<String>) -> Response {
+async fn run(State(shared): State<Arc<HistoryState>>, Part(id): Part<String>) -> Response {
     let Some(run) = shared.run(&id) else {
         return missing();
     };
@@ -294,7 +294,7 @@ async fn run(State(shared): State<Arc<Shared>>, Part(id): Part<String>) -> Respo
 }
 
 /// The parts of the page of a running run, each time they change.
-async fn live(State(shared): State<Arc<Shared>>, Part(id): Part<String>) -> Response {
+async fn live(State(shared): State<Arc<HistoryState>>, Part(id): Part<String>) -> Response {
     let Some(run) = shared.run(&id) else {
         return missing();
     };
@@ -306,7 +306,7 @@ async fn live(State(shared): State<Arc<Shared>>, Part(id): Part<String>) -> Resp
 
 /// A client that views a running run.
 struct Reader {
-    shared: Arc<Shared>,
+    shared: Arc<HistoryState>,
     run: PathBuf,
     /// The parts that were sent last.
     sent: Option<Arc<str>>,
@@ -333,7 +333,7 @@ impl Reader {
     }
 }
 
-async fn compared(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Response {
+async fn compared(State(shared): State<Arc<HistoryState>>, RawQuery(query): RawQuery) -> Response {
     let mut ids = values(&query.unwrap_or_default(), "run");
     if ids.len() < 2 || ids.len() > COMPARED_MAX {
         let what = format!("To compare, choose from 2 to {COMPARED_MAX} runs in the list.");
@@ -366,7 +366,7 @@ async fn compared(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) 
     page.map_or_else(missing, report_page)
 }
 
-async fn confirmation(State(shared): State<Arc<Shared>>, Part(id): Part<String>) -> Response {
+async fn confirmation(State(shared): State<Arc<HistoryState>>, Part(id): Part<String>) -> Response {
     let rows = shared.rows();
     match rows.iter().find(|row| row.id == id) {
         Some(row) if !is_over(row) => missing(),
@@ -376,7 +376,11 @@ async fn confirmation(State(shared): State<Arc<Shared>>, Part(id): Part<String>)
     }
 }
 
-async fn deleted(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: String) -> Response {
+async fn deleted(
+    State(shared): State<Arc<HistoryState>>,
+    headers: HeaderMap,
+    body: String,
+) -> Response {
     if !shared.may_delete {
         return not_allowed();
     }

@@ -23,7 +23,7 @@ use highwater_model::target_telemetry::TelemetryPoint;
 use highwater_report::LiveRights;
 use highwater_runner::control::Controller;
 use highwater_runner::request::Observer;
-use highwater_runner::store::Reported;
+use highwater_runner::store::JournalReport;
 use tokio::sync::mpsc;
 
 pub use history::{History, HistorySettings, serve};
@@ -75,7 +75,7 @@ pub struct ListenError {
 
 /// The server; dropping it ends it after the clients were notified.
 pub struct Live {
-    events: Option<mpsc::Sender<Reported>>,
+    events: Option<mpsc::Sender<JournalReport>>,
     dropped: Arc<AtomicU64>,
     /// Disconnected when the server has ended.
     ended: blocking::Receiver<()>,
@@ -125,7 +125,7 @@ impl Live {
 }
 
 impl Live {
-    fn send(&self, reported: Reported) {
+    fn send(&self, reported: JournalReport) {
         let Some(events) = &self.events else { return };
         if events.try_send(reported).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
@@ -135,11 +135,11 @@ impl Live {
 
 impl Observer for Live {
     fn event(&self, event: &Event) {
-        self.send(Reported::Event(Box::new(event.clone())));
+        self.send(JournalReport::Event(Box::new(event.clone())));
     }
 
     fn telemetry(&self, point: &dyn Fn() -> TelemetryPoint) {
-        self.send(Reported::Telemetry(point()));
+        self.send(JournalReport::Telemetry(point()));
     }
 }
 

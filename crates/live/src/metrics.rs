@@ -15,7 +15,7 @@ use highwater_model::plan::Objective;
 use highwater_model::quantity::parse_instant;
 use highwater_model::target_telemetry::{SeriesKind, TargetTelemetry};
 use highwater_report::{
-    HistoryRow, ObjectiveFigures, RunWatched, Stage, StreamTotals, TimesTotal, Watched,
+    HistoryRow, ObjectiveFigures, Stage, StreamTotals, TimesTotal, WatchedPage, WatchedRun,
     objective_figures,
 };
 use prometheus_client::collector::Collector;
@@ -114,7 +114,7 @@ const TIMES: &[Times] = &[
 ];
 
 /// All metrics of a running command.
-pub(crate) fn of_command(watched: &Watched) -> Vec<Family> {
+pub(crate) fn of_command(watched: &WatchedPage) -> Vec<Family> {
     let mut families = state(watched);
     families.extend(objectives(&watched.run));
     families.push(telemetry(&watched.run.telemetry));
@@ -146,7 +146,7 @@ fn of_streams<T>(
         .collect()
 }
 
-fn state(watched: &Watched) -> Vec<Family> {
+fn state(watched: &WatchedPage) -> Vec<Family> {
     let run = &watched.run;
     let about = vec![
         Label::new("workload", &run.workload),
@@ -206,7 +206,7 @@ const OBJECTIVES: &[ObjectiveFigure] = &[
 ];
 
 /// State of each objective; nothing is measured outside measured phases.
-fn objectives(run: &RunWatched) -> Vec<Family> {
+fn objectives(run: &WatchedRun) -> Vec<Family> {
     let figures = objective_figures(&run.objectives, run.last.as_ref());
     let families = OBJECTIVES.iter().map(|&(name, help, of)| {
         let points = figures.iter().filter_map(|figures| {

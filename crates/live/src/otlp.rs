@@ -37,7 +37,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::metrics::{self, Family, Label, PREFIX, Point, Points, apart, sum_s};
 use crate::routes::random_digits;
-use crate::server::Shared;
+use crate::server::ServerState;
 
 /// Interval of pushes.
 const PUSH: Duration = Duration::from_secs(5);
@@ -82,7 +82,11 @@ impl Pusher {
     }
 
     /// Pushes until the command has ended, and then the final state.
-    pub(crate) async fn push_on(mut self, shared: Arc<Shared>, mut over: watch::Receiver<bool>) {
+    pub(crate) async fn push_on(
+        mut self,
+        shared: Arc<ServerState>,
+        mut over: watch::Receiver<bool>,
+    ) {
         let mut due = interval(PUSH);
         due.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // The first tick is immediate, when there is nothing to push.

@@ -31,7 +31,7 @@ use highwater_report as report;
 use highwater_report::LiveRights;
 
 use crate::metrics;
-use crate::server::Shared;
+use crate::server::ServerState;
 
 /// Loads only from this server; charts have no inline style.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
@@ -44,7 +44,7 @@ const SCRIPT: &str = include_str!("live.js");
 const LOGIN_SCRIPT: &str = include_str!("login.js");
 
 /// The page and everything that it loads.
-pub(crate) fn page(shared: Arc<Shared>) -> Router {
+pub(crate) fn page(shared: Arc<ServerState>) -> Router {
     let open = shared.access.clone().map_or_else(Router::new, login_of);
     let seen = Router::new()
         .route("/", get(whole))
@@ -64,25 +64,25 @@ pub(crate) fn with_headers(router: Router) -> Router {
 }
 
 /// Only the metrics.
-pub(crate) fn metrics(shared: Arc<Shared>) -> Router {
+pub(crate) fn metrics(shared: Arc<ServerState>) -> Router {
     Router::new().route("/metrics", get(scraped)).with_state(shared)
 }
 
-async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+async fn guard(State(shared): State<Arc<ServerState>>, request: Request, next: Next) -> Response {
     let is_page = request.uri().path() == "/";
     match shared.access.as_ref().map(|access| access.look(request.headers())) {
         Some(Ok(())) => next.run(request).await,
-        Some(Err(Refused::Token)) if is_page => token_page(),
+        Some(Err(RequestRefusal::Token)) if is_page => token_page(),
         Some(Err(refused)) => refusal(refused),
         None => StatusCode::NOT_FOUND.into_response(),
     }
 }
 
-pub(crate) fn refusal(refused: Refused) -> Response {
+pub(crate) fn refusal(refused: RequestRefusal) -> Response {
     let why = match refused {
-        Refused::Host => "another name was used for this address",
-        Refused::Origin => "sent by a page of another site",
-        Refused::Token => "the token is missing or wrong",
+        RequestRefusal::Host => "another name was used for this address",
+        RequestRefusal::Origin => "sent by a page of another site",
+        RequestRefusal::Token => "the token is missing or wrong",
     };
     (StatusCode::FORBIDDEN, why).into_response()
 }
@@ -149,11 +149,11 @@ async fn login(State(access): State<Arc<Access>>, headers: HeaderMap, token: Str
     }
     match access.cookie(&token).map(HeaderValue::try_from) {
         Some(Ok(cookie)) => ([(SET_COOKIE, cookie)], "welcome").into_response(),
-        _ => refusal(Refused::Token),
+        _ => refusal(RequestRefusal::Token),
     }
 }
 
-async fn whole(State(shared): State<Arc<Shared>>) -> Response {
+async fn whole(State(shared): State<Arc<ServerState>>) -> Response {
     if let Some(page) = shared.report.get() {
         shared.reports_sent.fetch_add(1, Ordering::Relaxed);
         return report_page(page.clone());
@@ -177,14 +177,14 @@ pub(crate) fn report_page(page: String) -> Response {
     ([(CONTENT_SECURITY_POLICY, REPORT_POLICY)], Html(page)).into_response()
 }
 
-async fn scraped(State(shared): State<Arc<Shared>>) -> Response {
+async fn scraped(State(shared): State<Arc<ServerState>>) -> Response {
     let text = metrics::text(metrics::of_command(&shared.watched()));
     ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response()
 }
 
 /// The parts, each time they change; a slow client gets the latest parts and skips outdated ones.
 async fn live(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ServerState>>,
 ) -> Sse<impl Stream<Item = Result<Sent, Infallible>>> {
     let sent = stream::unfold(Some(shared.parts()), |parts| async {
         let mut parts = parts?;
@@ -201,7 +201,11 @@ async fn live(
     Sse::new(sent).keep_alive(KeepAlive::default())
 }
 
-async fn control(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
+async fn control(
+    State(shared): State<Arc<ServerState>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
     let json = headers.get(CONTENT_TYPE).is_some_and(|of| of == "application/json");
     if !json {
         // Forms of other sites cannot send this content type without a preflight request.
@@ -271,7 +275,7 @@ impl std::fmt::Debug for Token {
 
 /// Why a request is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum RequestRefusal {
     /// It names another host, which was made to resolve to this address.
     Host,
     /// It comes from a page of another site.
@@ -301,27 +305,27 @@ impl Access {
     }
 
     /// Whether a request may view the page.
-    pub(crate) fn look(&self, headers: &HeaderMap) -> Result<(), Refused> {
+    pub(crate) fn look(&self, headers: &HeaderMap) -> Result<(), RequestRefusal> {
         self.is_own_page(headers)?;
         match &self.token {
             None => Ok(()),
             Some(token) => match cookie(headers) {
                 Some(given) if token.is(given) => Ok(()),
-                _ => Err(Refused::Token),
+                _ => Err(RequestRefusal::Token),
             },
         }
     }
 
     /// Whether a request comes from this server's page, or from no page.
-    pub(crate) fn is_own_page(&self, headers: &HeaderMap) -> Result<(), Refused> {
-        let host = text(headers, &HOST).ok_or(Refused::Host)?;
+    pub(crate) fn is_own_page(&self, headers: &HeaderMap) -> Result<(), RequestRefusal> {
+        let host = text(headers, &HOST).ok_or(RequestRefusal::Host)?;
         if self.address.ip().is_loopback() && !self.is_ours(host) {
-            return Err(Refused::Host);
+            return Err(RequestRefusal::Host);
         }
         match headers.get(ORIGIN) {
             None => Ok(()),
             Some(origin) if origin.as_bytes() == format!("http://{host}").as_bytes() => Ok(()),
-            Some(_) => Err(Refused::Origin),
+            Some(_) => Err(RequestRefusal::Origin),
         }
     }
 
@@ -385,7 +389,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(access: &Access, given: &[(HeaderName, &str)], expected: Result<(), Refused>) {
+    fn check(access: &Access, given: &[(HeaderName, &str)], expected: Result<(), RequestRefusal>) {
         assert_eq!(access.look(&headers(given)), expected, "{given:?}");
     }
 
@@ -397,7 +401,7 @@ mod tests {
         check(&access, &[(HOST, "localhost:4790")], Ok(()));
         let own = [(HOST, "localhost:4790"), (ORIGIN, "http://localhost:4790")];
         check(&access, &own, Ok(()));
-        check(&access, &[], Err(Refused::Host));
+        check(&access, &[], Err(RequestRefusal::Host));
         for host in [
             "evil.example",
             "evil.example:4790",
@@ -405,13 +409,13 @@ mod tests {
             "127.0.0.1:80",
             "localhost:4790.evil.example",
         ] {
-            check(&access, &[(HOST, host)], Err(Refused::Host));
+            check(&access, &[(HOST, host)], Err(RequestRefusal::Host));
         }
         for origin in
             ["http://evil.example", "null", "https://localhost:4790", "http://127.0.0.1:4790"]
         {
             let given = [(HOST, "localhost:4790"), (ORIGIN, origin)];
-            check(&access, &given, Err(Refused::Origin));
+            check(&access, &given, Err(RequestRefusal::Origin));
         }
     }
 
@@ -421,12 +425,12 @@ mod tests {
         let url = access.url();
         let token = url.split_once("#token=").unwrap().1;
         assert_eq!(token.len(), 2 * TOKEN_BYTES);
-        check(&access, &[(HOST, "db7:4790")], Err(Refused::Token));
+        check(&access, &[(HOST, "db7:4790")], Err(RequestRefusal::Token));
         let wrong = format!("{COOKIE_NAME}={}", "0".repeat(token.len()));
         let short = format!("{COOKIE_NAME}={}", &token[1..]);
         for cookie in [wrong, short] {
             let given = [(HOST, "db7:4790"), (COOKIE, cookie.as_str())];
-            check(&access, &given, Err(Refused::Token));
+            check(&access, &given, Err(RequestRefusal::Token));
         }
         assert_eq!(access.cookie("0"), None);
         let set = access.cookie(token).unwrap();
@@ -434,7 +438,7 @@ mod tests {
         check(&access, &[(HOST, "db7:4790"), (COOKIE, &given)], Ok(()));
         let from_elsewhere =
             [(HOST, "db7:4790"), (COOKIE, given.as_str()), (ORIGIN, "http://evil.example")];
-        check(&access, &from_elsewhere, Err(Refused::Origin));
+        check(&access, &from_elsewhere, Err(RequestRefusal::Origin));
         assert!(!format!("{access:?}").contains(token), "nothing prints it");
         let other = Access::to("192.0.2.1:4790".parse().unwrap(), false).unwrap();
         assert_ne!(other.url(), url, "each page has its own");
@@ -446,10 +450,10 @@ mod tests {
         let url = access.url();
         let set = access.cookie(url.split_once("#token=").unwrap().1).unwrap();
         let cookie = set.split(';').next().unwrap();
-        check(&access, &[(HOST, "127.0.0.1:4790")], Err(Refused::Token));
+        check(&access, &[(HOST, "127.0.0.1:4790")], Err(RequestRefusal::Token));
         let given = [(HOST, "127.0.0.1:4790"), (COOKIE, cookie)];
         check(&access, &given, Ok(()));
         let renamed = [(HOST, "evil.example:4790"), (COOKIE, cookie)];
-        check(&access, &renamed, Err(Refused::Host));
+        check(&access, &renamed, Err(RequestRefusal::Host));
     }
 }

@@ -23,10 +23,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio_io_timeout::TimeoutStream;
 
 use highwater_report as report;
-use highwater_report::{LiveRights, Watched};
+use highwater_report::{LiveRights, WatchedPage};
 use highwater_runner::control::Controller;
 use highwater_runner::record;
-use highwater_runner::store::Reported;
+use highwater_runner::store::JournalReport;
 
 use crate::followed::Follower;
 use crate::otlp::{LAST_WITHIN, Pusher};
@@ -52,11 +52,11 @@ pub(crate) struct Page {
 
 /// State of the thread.
 pub(crate) struct Server {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     page: Option<TcpListener>,
     metrics: Option<TcpListener>,
     pusher: Option<Pusher>,
-    events: mpsc::Receiver<Reported>,
+    events: mpsc::Receiver<JournalReport>,
     dropped: Arc<AtomicU64>,
 }
 
@@ -64,7 +64,7 @@ impl Server {
     pub(crate) fn new(
         page: Option<Page>,
         metrics: Option<TcpListener>,
-        events: mpsc::Receiver<Reported>,
+        events: mpsc::Receiver<JournalReport>,
         dropped: Arc<AtomicU64>,
     ) -> Self {
         let (mut access, mut controller, mut listener) = (None, None, None);
@@ -75,7 +75,7 @@ impl Server {
         }
         let parts = watch::Sender::new(Arc::from(""));
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ServerState {
                 access,
                 rights,
                 controller,
@@ -98,16 +98,16 @@ impl Server {
         Self { pusher, ..self }
     }
 
-    fn take(&self, reported: &Reported, follower: Option<&mut Follower>) {
+    fn take(&self, reported: &JournalReport, follower: Option<&mut Follower>) {
         let mut watched = lock(&self.shared.watched);
         match reported {
-            Reported::Event(event) => {
+            JournalReport::Event(event) => {
                 watched.event(event);
                 if let Some(follower) = follower {
                     follower.event(event);
                 }
             }
-            Reported::Telemetry(point) => watched.telemetry(point),
+            JournalReport::Telemetry(point) => watched.telemetry(point),
         }
     }
 
@@ -270,12 +270,12 @@ async fn connection(stream: TcpStream, router: Router, place: OwnedSemaphorePerm
 }
 
 /// State for requests.
-pub(crate) struct Shared {
+pub(crate) struct ServerState {
     /// Absent if only metrics are served.
     pub(crate) access: Option<Access>,
     pub(crate) rights: LiveRights,
     pub(crate) controller: Option<Controller>,
-    pub(crate) watched: Mutex<Watched>,
+    pub(crate) watched: Mutex<WatchedPage>,
     /// The page of the result, once the command has ended.
     pub(crate) report: OnceLock<String>,
     /// How often it was fetched.
@@ -286,9 +286,9 @@ pub(crate) struct Shared {
     pub(crate) parts: Mutex<Option<watch::Sender<Arc<str>>>>,
 }
 
-impl Shared {
+impl ServerState {
     /// The current state.
-    pub(crate) fn watched(&self) -> Watched {
+    pub(crate) fn watched(&self) -> WatchedPage {
         let mut watched = lock(&self.watched).clone();
         watched.is_held = self.controller.as_ref().is_some_and(Controller::is_held);
         watched
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_page_is_watched_while_it_is_open_and_once_after_it_was_fetched() {
-        let shared = Shared {
+        let shared = ServerState {
             access: None,
             rights: LiveRights::View,
             controller: None,

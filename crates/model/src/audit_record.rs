@@ -35,7 +35,7 @@ pub struct AuditRecord {
     /// Found with other values; where rows were not read back, buckets with other checksums.
     pub altered: u64,
     /// What became of the batches of unknown outcome, by key.
-    pub resolved: Resolved,
+    pub resolved: ResolvedBatches,
     /// Rows read back and compared value by value.
     pub read_back: u64,
     /// Key buckets compared.
@@ -85,7 +85,7 @@ pub struct AuditRecord {
     /// Statements for which the target had no room, so that smaller ones followed; absent where there were
     /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exhausted: Option<Exhausted>,
+    pub exhausted: Option<ExhaustedStatements>,
     /// Whether it was done after the run, from the ledger in its directory.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub later: bool,
@@ -106,7 +106,7 @@ impl AuditRecord {
 
 /// Statements for which a target had no memory, or no space for temporary data.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Exhausted {
+pub struct ExhaustedStatements {
     /// How many.
     pub statements: u64,
     /// What the target answered to the last one: it names its limit.
@@ -276,7 +276,7 @@ pub struct ReplacedRecord {
 
 /// Batches, or parts of batches, with an unknown outcome: what the audit found of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Resolved {
+pub struct ResolvedBatches {
     /// All rows are there.
     pub applied: u64,
     /// Some rows are there.

@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::judgment::{Ended, Judgments};
+use super::judgment::{Judgments, RunEnding};
 use super::plan::{Unit, digest};
 
 /// Label of a run with the name of its variant.
@@ -49,7 +49,7 @@ impl GroupRecord {
     pub fn complete(&self, variant: usize) -> impl Iterator<Item = &GroupTrial> {
         self.trials
             .iter()
-            .filter(move |trial| trial.variant == variant && trial.ended == Ended::Complete)
+            .filter(move |trial| trial.variant == variant && trial.ended == RunEnding::Complete)
     }
 }
 
@@ -74,7 +74,7 @@ pub struct GroupTrial {
     /// Which of its variant's runs it is, from 1.
     pub round: u32,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: RunEnding,
     /// What to make of it by itself; absent where the target could not be reached.
     pub judgments: Option<Judgments>,
     /// Units of the first stream acknowledged per second.

@@ -288,7 +288,7 @@ impl IncidentKind {
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Ended {
+pub enum RunEnding {
     /// As its plan says.
     Complete,
     /// By its user, or with its program.
@@ -297,7 +297,7 @@ pub enum Ended {
     TargetLost,
 }
 
-impl Ended {
+impl RunEnding {
     /// How a run with these incidents ended; a lost target has precedence over a stop by the user.
     pub fn from_incidents(incidents: &[Incident]) -> Self {
         let has = |kinds: &[IncidentKind]| incidents.iter().any(|i| kinds.contains(&i.kind));

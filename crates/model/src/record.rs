@@ -19,10 +19,10 @@ use super::units::is_default;
 
 pub use super::audit_record::{
     AuditExample, AuditRecord, AuditStatus, Expectation, ExpectedBucket, Fault, FoundBucket,
-    InvariantRecord, Resolved,
+    InvariantRecord, ResolvedBatches,
 };
 pub use super::control::{Change, InterventionRecord};
-pub use super::judgment::{Ended, Incident, IncidentKind};
+pub use super::judgment::{Incident, IncidentKind, RunEnding};
 pub use super::run_record::{
     AnsweredRecord, AvailabilityRecord, CeilingBound, ClientRecord, CpuQuota, DiskRecord,
     EstimateRecord, FailureRecord, Histograms, HostRecord, IntervalRecord, MemoryRecord,

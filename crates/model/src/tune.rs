@@ -155,7 +155,7 @@ pub struct TrialRecord {
     pub figure: Option<f64>,
     /// What its run showed besides; absent where the target could not be reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub showed: Option<Showed>,
+    pub showed: Option<RunObservations>,
     /// Wall clock at its begin, RFC 3339, UTC.
     pub started_at: String,
     /// The whole run with settling, load and audit, nanoseconds.
@@ -166,7 +166,7 @@ pub struct TrialRecord {
 
 /// What the run of a configuration showed besides its figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Showed {
+pub struct RunObservations {
     /// Units per second that each op of the stream acknowledged, by name, where it has several.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub per_s_by_op: BTreeMap<String, f64>,

@@ -13,7 +13,7 @@ use highwater_model::scale::{
 use highwater_model::search::{SearchAxis, SearchRecord};
 use highwater_model::tune::TuneRecord;
 
-use crate::commands::{self, Repeated};
+use crate::commands::{self, RepeatedRun};
 
 /// The command, without passwords, which are not in records.
 pub fn again(record: RecordRef<'_>) -> String {
@@ -113,7 +113,7 @@ fn paces(stream: &StreamPlan) -> String {
 }
 
 /// The same search with its time multiplied by `longer`.
-pub(crate) fn again_search(record: Repeated<'_>, search: &SearchRecord, longer: u64) -> String {
+pub(crate) fn again_search(record: RepeatedRun<'_>, search: &SearchRecord, longer: u64) -> String {
     again_without(record, search, longer, &[])
 }
 
@@ -137,7 +137,7 @@ pub(crate) fn longer_confirmations(experiment: &ExperimentRecord, search: &Searc
 }
 
 fn again_without(
-    record: Repeated<'_>,
+    record: RepeatedRun<'_>,
     search: &SearchRecord,
     longer: u64,
     without: &[&str],
@@ -167,7 +167,7 @@ fn again_without(
 }
 
 /// A command with the user's flags, except those of the axes: they were set for a configuration, not by the user.
-pub(crate) fn without_axes(command: &str, record: Repeated<'_>, tune: &TuneRecord) -> String {
+pub(crate) fn without_axes(command: &str, record: RepeatedRun<'_>, tune: &TuneRecord) -> String {
     const PAIRS: [(&str, &str); 2] = [("set", ""), ("with", "with.")];
     let is_axis = |name: &str| tune.axes.iter().any(|axis| axis.name == name);
     let without: Vec<&str> = tune
@@ -189,7 +189,7 @@ pub(crate) fn without_axes(command: &str, record: Repeated<'_>, tune: &TuneRecor
 }
 
 /// The command that repeats the tuning, without passwords, which are not in records.
-pub(crate) fn again_tune(record: Repeated<'_>, tune: &TuneRecord) -> String {
+pub(crate) fn again_tune(record: RepeatedRun<'_>, tune: &TuneRecord) -> String {
     let is_axis = |name: &str| tune.axes.iter().any(|axis| axis.name == name);
     let mut command = without_axes("tune", record, tune);
     let first = record.plan.definition.streams.first();

@@ -146,7 +146,7 @@ pub(crate) fn find_sessions(record: &RunRecord, measured: &[MeasuredStream<'_>])
 }
 
 /// A tuning of the number of sessions around the run's number.
-pub(crate) fn tune_sessions<'a>(record: impl Into<Repeated<'a>>, sessions: u32) -> String {
+pub(crate) fn tune_sessions<'a>(record: impl Into<RepeatedRun<'a>>, sessions: u32) -> String {
     let record = record.into();
     let without = [OF_RUNS, OF_SEARCHES, &["sessions", "until"]].concat();
     let begin = base("tune", record, &without);
@@ -155,7 +155,7 @@ pub(crate) fn tune_sessions<'a>(record: impl Into<Repeated<'a>>, sessions: u32) 
 }
 
 /// A run with one session, for the latency of an op without concurrency.
-pub(crate) fn one_session<'a>(record: impl Into<Repeated<'a>>) -> String {
+pub(crate) fn one_session<'a>(record: impl Into<RepeatedRun<'a>>) -> String {
     let record = record.into();
     let without = [OF_SEARCHES, &["abort-on-miss", "sessions"]].concat();
     let begin = base("run", record, &without);
@@ -176,25 +176,25 @@ pub(crate) fn audit(directory: &str) -> String {
 
 /// A run to repeat, and the directory that contains its target's file: its own, or that of its experiment.
 #[derive(Clone, Copy)]
-pub(crate) struct Repeated<'a> {
+pub(crate) struct RepeatedRun<'a> {
     run: &'a RunRecord,
     directory_id: &'a str,
 }
 
-impl<'a> From<&'a RunRecord> for Repeated<'a> {
+impl<'a> From<&'a RunRecord> for RepeatedRun<'a> {
     fn from(run: &'a RunRecord) -> Self {
         let directory_id = &run.header.id;
         Self { run, directory_id }
     }
 }
 
-impl<'a> From<&'a ExperimentRecord> for Repeated<'a> {
+impl<'a> From<&'a ExperimentRecord> for RepeatedRun<'a> {
     fn from(experiment: &'a ExperimentRecord) -> Self {
         Self { run: &experiment.last_run, directory_id: &experiment.header.id }
     }
 }
 
-impl Deref for Repeated<'_> {
+impl Deref for RepeatedRun<'_> {
     type Target = RunRecord;
 
     fn deref(&self) -> &RunRecord {
@@ -203,7 +203,11 @@ impl Deref for Repeated<'_> {
 }
 
 /// A command with the workload, the targets, and the user's other flags, except `without`.
-pub(crate) fn base<'a>(command: &str, record: impl Into<Repeated<'a>>, without: &[&str]) -> String {
+pub(crate) fn base<'a>(
+    command: &str,
+    record: impl Into<RepeatedRun<'a>>,
+    without: &[&str],
+) -> String {
     let record = record.into();
     let targets = match record.header.given.get(CLUSTER) {
         // The cluster's nodes may have moved since.
@@ -246,7 +250,7 @@ pub fn ceiling(record: &RunRecord, sink: &str) -> String {
     command + " -d 5s"
 }
 
-fn base_on(targets: &str, command: &str, record: Repeated<'_>, without: &[&str]) -> String {
+fn base_on(targets: &str, command: &str, record: RepeatedRun<'_>, without: &[&str]) -> String {
     const FILE: &str = "file";
     let workload = match record.header.given.get(FILE).map(Vec::as_slice) {
         Some(paths) if !paths.is_empty() => {
@@ -278,12 +282,12 @@ pub(crate) fn show(directory: &str, rest: &str) -> String {
     format!("highwater show {}{rest}", quoted(directory))
 }
 
-pub(crate) fn check<'a>(record: impl Into<Repeated<'a>>) -> String {
+pub(crate) fn check<'a>(record: impl Into<RepeatedRun<'a>>) -> String {
     format!("highwater check {}", targets(record.into()))
 }
 
 /// A longer run below the mark that a search found.
-pub(crate) fn soak(record: Repeated<'_>, measured: &[MeasuredStream<'_>]) -> String {
+pub(crate) fn soak(record: RepeatedRun<'_>, measured: &[MeasuredStream<'_>]) -> String {
     let begin = base("run", record, OF_SEARCHES);
     run(&record, begin, measured, COMFORTABLE, Length::Of(longer_ns(&record)))
 }
@@ -396,7 +400,7 @@ pub(crate) fn flag_rate(per_second: f64) -> String {
 }
 
 /// The targets as they were given; a file in that directory is replaced by a new one.
-fn targets(record: Repeated<'_>) -> String {
+fn targets(record: RepeatedRun<'_>) -> String {
     let id = record.directory_id;
     record
         .target

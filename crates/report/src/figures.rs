@@ -16,7 +16,8 @@ use highwater_sizing::OpRate;
 use highwater_sizing::plausibility::{PlausibilityWarning, Weight};
 use highwater_sizing::series::names;
 use highwater_sizing::tables::{
-    BatchCostModel, Best, CostModel, Estimate, FLAT_SHARE, Flattening, Row, SURPRISE, Table, Varied,
+    BatchCostModel, Best, CostModel, Estimate, FLAT_SHARE, Flattening, Row, SURPRISE, Table,
+    VariedSetting,
 };
 
 use crate::blocks::{self, Block, Report, Section};
@@ -130,11 +131,11 @@ fn flattens(best: &Best, table: &Table) -> Remark {
     Remark::new("flattens", sentence)
 }
 
-fn varied(varied: &[Varied]) -> Vec<Remark> {
+fn varied(varied: &[VariedSetting]) -> Vec<Remark> {
     let Some((first, others)) = varied.split_first() else {
         return Vec::new();
     };
-    let line = |varied: &Varied| {
+    let line = |varied: &VariedSetting| {
         let values = said(&varied.values.join(", "));
         format!("{} {values}", said(&varied.header))
     };

@@ -17,7 +17,7 @@ const REASON: usize = 240;
 
 /// A judgment in words.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Judged<'a> {
+pub(crate) struct JudgmentWords<'a> {
     /// `Measurement`.
     pub(crate) name: &'static str,
     /// `valid`.
@@ -27,7 +27,7 @@ pub(crate) struct Judged<'a> {
 }
 
 /// All three, in the order of every output.
-pub(crate) fn three(judged: &Judgments) -> [Judged<'_>; 3] {
+pub(crate) fn three(judged: &Judgments) -> [JudgmentWords<'_>; 3] {
     let measured = match judged.measurement.value {
         _ if judged.is_running() => ("running", Tone::Open),
         Measurement::Valid => ("valid", Tone::Good),
@@ -46,11 +46,11 @@ pub(crate) fn three(judged: &Judgments) -> [Judged<'_>; 3] {
         ("Data", found, &judged.data.reasons),
         ("Objective", met, &judged.objective.reasons),
     ]
-    .map(|(name, (value, tone), reasons)| Judged { name, value, tone, reasons })
+    .map(|(name, (value, tone), reasons)| JudgmentWords { name, value, tone, reasons })
 }
 
 /// The judgments of a record, each with the remark after its value, which may be empty.
-pub(crate) fn remarked(record: RecordRef<'_>) -> impl Iterator<Item = (Judged<'_>, String)> {
+pub(crate) fn remarked(record: RecordRef<'_>) -> impl Iterator<Item = (JudgmentWords<'_>, String)> {
     let run = record.measured_run();
     let remarks = [String::new(), audited(&run), objectives(&run)];
     three(record.judgments()).into_iter().zip(remarks)
@@ -226,19 +226,19 @@ fn counted(what: &str, took_ns: impl ExactSizeIterator<Item = u64>) -> (String, 
 
 /// The judgments of several runs together: the worst of each.
 pub(crate) fn together<'a>(all_runs: impl Iterator<Item = &'a Judgments>) -> Vec<JudgmentLine> {
-    let all_runs: Vec<[Judged<'_>; 3]> = all_runs.map(three).collect();
+    let all_runs: Vec<[JudgmentWords<'_>; 3]> = all_runs.map(three).collect();
     let worst = |at: usize| {
         let all = || all_runs.iter().map(move |judged| judged[at]);
         let worst = all().max_by_key(|of| of.tone)?;
         let same = all().filter(|of| of.value == worst.value).count();
         let (same, runs) = (count(same as u64), plural(all_runs.len(), "run"));
-        Some(line(Judged { reasons: &[], ..worst }, format!("{same} of {runs}.")))
+        Some(line(JudgmentWords { reasons: &[], ..worst }, format!("{same} of {runs}.")))
     };
     (0..3).filter_map(worst).collect()
 }
 
 /// Uses the first reason as the evidence, if there is one, and counts the others.
-fn line(of: Judged<'_>, evidence: String) -> JudgmentLine {
+fn line(of: JudgmentWords<'_>, evidence: String) -> JudgmentLine {
     let sentence = match of.reasons {
         [] => evidence,
         [only] => sentence(only),

@@ -49,5 +49,6 @@ pub use render::{
     text, text_at, without_color,
 };
 pub use watched::{
-    RunWatched, Seconds, Slot, SlotStream, Stage, StreamTotals, TimesTotal, Totals, Trying, Watched,
+    Seconds, Slot, SlotStream, Stage, StreamTotals, TimesTotal, Totals, Trying, WatchedPage,
+    WatchedRun,
 };

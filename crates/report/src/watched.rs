@@ -35,9 +35,9 @@ const POINTS_MAX: usize = 600;
 
 /// Everything that the page shows.
 #[derive(Debug, Clone, Default)]
-pub struct Watched {
+pub struct WatchedPage {
     /// The current run, or the last one.
-    pub run: RunWatched,
+    pub run: WatchedRun,
     /// The experiment so far, and the experiment that its trial consists of, as in their records; the outermost first.
     pub experiments: Vec<Arc<ExperimentRecord>>,
     /// Whether an experiment pauses, or will pause after the current trial.
@@ -69,7 +69,7 @@ pub struct Trying {
 
 /// One run as the page shows it.
 #[derive(Debug, Clone, Default)]
-pub struct RunWatched {
+pub struct WatchedRun {
     /// Where it is stored.
     pub directory: String,
     /// Name of the workload.
@@ -118,19 +118,19 @@ pub enum Stage {
     Over,
 }
 
-impl Watched {
+impl WatchedPage {
     /// Applies an event.
     pub fn event(&mut self, event: &Event) {
         match event {
             Event::Begun { directory, workload, urls, target, phases, objectives, .. } => {
-                self.run = RunWatched {
+                self.run = WatchedRun {
                     directory: directory.clone(),
                     workload: workload.clone(),
                     urls: urls.clone(),
                     target: short_target(target),
                     phases: phases.clone(),
                     objectives: objectives.clone(),
-                    ..RunWatched::default()
+                    ..WatchedRun::default()
                 };
             }
             Event::Part(Part::Paused) => self.run.stage = Stage::Paused,

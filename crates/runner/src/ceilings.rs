@@ -10,7 +10,7 @@ use std::path::Path;
 use highwater_driver::regular_file::{self, WRITTEN_BYTES_MAX};
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{Pace, PhaseKind, Plan, Unit};
-use highwater_model::record::{CeilingBound, Ended, RunRecord};
+use highwater_model::record::{CeilingBound, RunEnding, RunRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::planner::sessions_of;
@@ -97,7 +97,7 @@ pub fn of_record(record: &RunRecord) -> Option<Ceiling> {
         // The rate of pausing sessions depends on their pauses.
         || plan.streams.iter().any(|stream| stream.think.is_some())
         || steps != Some(1)
-        || Ended::from_incidents(&record.incidents) != Ended::Complete
+        || RunEnding::from_incidents(&record.incidents) != RunEnding::Complete
     {
         return None;
     }

@@ -25,7 +25,7 @@ const STOPS: usize = 2;
 /// Sends commands to a run, from any thread.
 #[derive(Debug, Clone)]
 pub struct Controller {
-    sender: mpsc::Sender<Received>,
+    sender: mpsc::Sender<ReceivedCommand>,
     interrupter: Interrupter,
     /// Whether it controls an experiment, whose trials take no commands.
     of_trials: bool,
@@ -35,7 +35,7 @@ pub struct Controller {
 /// The commands of one run, and their results.
 #[derive(Debug, Default)]
 pub struct Controls {
-    receiver: Option<mpsc::Receiver<Received>>,
+    receiver: Option<mpsc::Receiver<ReceivedCommand>>,
     /// Phase times count from here.
     origin: Nanos,
     obeyed: Vec<InterventionRecord>,
@@ -43,7 +43,7 @@ pub struct Controls {
 
 /// A command that waits for its response.
 #[derive(Debug)]
-pub(crate) struct Received {
+pub(crate) struct ReceivedCommand {
     pub(crate) command: Command,
     by: Option<CommandSender>,
     reply: oneshot::Sender<Result<InterventionRecord, Refusal>>,
@@ -84,7 +84,7 @@ pub fn of_trials(interrupter: Interrupter) -> Controller {
     Controller { of_trials: true, ..controller }
 }
 
-impl Received {
+impl ReceivedCommand {
     /// The change, with the sender of its command.
     pub(crate) fn signed(&self, done: InterventionRecord) -> InterventionRecord {
         InterventionRecord { by: self.by, ..done }
@@ -108,7 +108,7 @@ impl Controller {
             return Err(Refusal::QueueFull);
         }
         let (reply, answer) = oneshot::channel();
-        let sent = self.sender.try_send(Received { command, by: self.by, reply });
+        let sent = self.sender.try_send(ReceivedCommand { command, by: self.by, reply });
         if is_stop {
             // After the command: the run may end first, and then answers the queued commands.
             self.interrupter.interrupt();
@@ -154,7 +154,7 @@ impl Controls {
     }
 
     /// The next command; never returns if none can arrive.
-    pub(crate) async fn next(&mut self) -> Received {
+    pub(crate) async fn next(&mut self) -> ReceivedCommand {
         if let Some(receiver) = &mut self.receiver {
             if let Some(received) = receiver.recv().await {
                 return received;
@@ -165,14 +165,14 @@ impl Controls {
     }
 
     /// A command that has already arrived.
-    pub(crate) fn waiting(&mut self) -> Option<Received> {
+    pub(crate) fn waiting(&mut self) -> Option<ReceivedCommand> {
         self.receiver.as_mut()?.try_recv().ok()
     }
 
     /// Answers a command, and keeps its change.
     pub(crate) fn answer(
         &mut self,
-        received: Received,
+        received: ReceivedCommand,
         answer: Result<InterventionRecord, Refusal>,
     ) {
         self.obeyed.extend(answer.clone());
@@ -216,7 +216,7 @@ pub(crate) fn obey(
 
 /// Applies a command that arrives when no load is running.
 pub(crate) fn obey_after_load(
-    received: &Received,
+    received: &ReceivedCommand,
     now: Nanos,
     controls: &Controls,
 ) -> Result<InterventionRecord, Refusal> {

@@ -26,7 +26,7 @@ use highwater_model::user_error::UserError;
 use crate::ledger::Ledger;
 use crate::ledger::stored::Span;
 use crate::planner::spawn_delay;
-use crate::recorder::{PhaseKeys, Recorded, Recorder};
+use crate::recorder::{PhaseKeys, RecordedCounts, Recorder};
 use crate::schedule::{PhaseTimes, Schedule, ScheduledPhase};
 use crate::sessions::Sessions;
 use crate::source::{Feed, Source};
@@ -76,7 +76,7 @@ pub(crate) fn ledgers(plan: &Plan, bound: &BoundWorkload, directory: &RunDirecto
 
 /// What an executor reports once a second.
 pub(crate) struct Tick {
-    pub(crate) recorded: Recorded,
+    pub(crate) recorded: RecordedCounts,
     /// By table: outcomes of rows.
     pub(crate) outcomes: Vec<Vec<Span>>,
 }
@@ -137,7 +137,7 @@ impl Pass {
             recorder: self.recorder(),
             ledgers: self.ledgers(),
             hosts: vec![HostCounts::default(); self.target.urls().len()],
-            worked: vec![SessionsWorked::default(); self.streams.len()],
+            worked: vec![SessionUse::default(); self.streams.len()],
             fatal: None,
             away: 0,
             away_for: None,
@@ -405,7 +405,7 @@ pub(crate) struct ThreadRecord {
     /// By host.
     pub(crate) hosts: Vec<HostCounts>,
     /// By stream: sessions that had work.
-    pub(crate) worked: Vec<SessionsWorked>,
+    pub(crate) worked: Vec<SessionUse>,
     /// When the last op was acknowledged.
     pub(crate) acknowledged_at: Option<Nanos>,
     /// Why the run cannot continue.
@@ -439,14 +439,14 @@ impl HostCounts {
 
 /// Sessions of a stream that had work, and why others could not connect.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct SessionsWorked {
+pub(crate) struct SessionUse {
     /// Sessions that executed an op, without those that were lost while others continued.
     pub(crate) working: u32,
     /// Why the last unsuccessful session could not connect.
     pub(crate) missing_because: Option<UserError>,
 }
 
-impl SessionsWorked {
+impl SessionUse {
     /// Merges another thread's counts.
     pub(crate) fn merge(&mut self, other: Self) {
         self.working += other.working;

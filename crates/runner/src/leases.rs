@@ -23,7 +23,7 @@ use procfs::ProcError;
 use procfs::process::Process;
 use tokio::sync::oneshot;
 
-use crate::canary::Uncompared;
+use crate::canary::UncomparedColumn;
 use crate::time_limits::within;
 use highwater_driver::clock::{RealClock, RealTimeline, wall_clock};
 
@@ -259,7 +259,7 @@ impl Drop for HeldLeases {
 pub struct KeptLeases {
     held: Rc<RefCell<Option<HeldLeases>>>,
     /// The canary's result, shared by all of these runs.
-    tried: Rc<RefCell<Option<Vec<Uncompared>>>>,
+    tried: Rc<RefCell<Option<Vec<UncomparedColumn>>>>,
 }
 
 impl KeptLeases {
@@ -287,12 +287,12 @@ impl KeptLeases {
     }
 
     /// The columns that an earlier run found to be not comparable, if it ran the canary.
-    pub(crate) fn tried(&self) -> Option<Vec<Uncompared>> {
+    pub(crate) fn tried(&self) -> Option<Vec<UncomparedColumn>> {
         self.tried.borrow().clone()
     }
 
     /// Keeps the canary's result.
-    pub(crate) fn keep_tried(&self, uncompared: &[Uncompared]) {
+    pub(crate) fn keep_tried(&self, uncompared: &[UncomparedColumn]) {
         self.tried.replace(Some(uncompared.to_vec()));
     }
 

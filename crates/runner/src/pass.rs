@@ -13,7 +13,7 @@ use highwater_model::user_error::UserError;
 use tokio::sync::mpsc;
 
 use crate::control::{Controls, LEAD, obey};
-use crate::executor::{HostCounts, Pass, PassStream, SessionsWorked, ThreadRecord, Tick, execute};
+use crate::executor::{HostCounts, Pass, PassStream, SessionUse, ThreadRecord, Tick, execute};
 use crate::ledger::Ledger;
 use crate::record::collector::Collector;
 use crate::recorder::{KeyStats, Recorder, WindowDelta};
@@ -60,7 +60,7 @@ pub(crate) struct PassRecord {
     /// The executors' scheduling class; if they differ, the one further from the requested class.
     pub(crate) scheduling: SchedulingClass,
     /// By stream: sessions that had work.
-    pub(crate) worked: Vec<SessionsWorked>,
+    pub(crate) worked: Vec<SessionUse>,
     /// By stream: an upper bound above the index of every issued op.
     pub(crate) ends: Vec<u64>,
 }
@@ -228,7 +228,7 @@ fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, UserError>>) -> PassReco
         stalls: Vec::new(),
         clock_steps: Vec::new(),
         scheduling: SchedulingClass::default(),
-        worked: vec![SessionsWorked::default(); pass.streams.len()],
+        worked: vec![SessionUse::default(); pass.streams.len()],
         ends: Vec::new(),
     };
     let mut away = 0;

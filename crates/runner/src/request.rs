@@ -19,9 +19,9 @@ use highwater_model::user_error::UserError;
 use highwater_workload::Workload;
 
 use crate::control::Controls;
-use crate::store::{ReportFile, Reported, RunDirectory};
+use crate::store::{JournalReport, ReportFile, RunDirectory};
 
-pub use highwater_model::record::Ended;
+pub use highwater_model::record::RunEnding;
 
 /// A request for a run.
 pub struct RunRequest {
@@ -145,7 +145,7 @@ pub struct RunEnd {
     /// The record.
     pub record: RunRecord,
     /// How the run ended.
-    pub ended: Ended,
+    pub ended: RunEnding,
 }
 
 /// The operating system refused what a run needs.
@@ -191,18 +191,18 @@ impl Observer for Observers {
 struct Kept(RefCell<ReportFile>);
 
 impl Kept {
-    fn append(&self, reported: &Reported) {
+    fn append(&self, reported: &JournalReport) {
         self.0.borrow_mut().append(wall_clock(), reported);
     }
 }
 
 impl Observer for Kept {
     fn event(&self, event: &Event) {
-        self.append(&Reported::Event(Box::new(event.clone())));
+        self.append(&JournalReport::Event(Box::new(event.clone())));
     }
 
     fn telemetry(&self, point: &dyn Fn() -> TelemetryPoint) {
-        self.append(&Reported::Telemetry(point()));
+        self.append(&JournalReport::Telemetry(point()));
     }
 }
 

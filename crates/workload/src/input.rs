@@ -109,11 +109,11 @@ impl Reader<'_> {
 const MAX_ITEMS: usize = 4_096;
 
 /// Something that is referenced by name.
-pub(crate) trait Named {
+pub(crate) trait HasName {
     fn name(&self) -> &str;
 }
 
-impl<T: AsRef<str>> Named for T {
+impl<T: AsRef<str>> HasName for T {
     fn name(&self) -> &str {
         self.as_ref()
     }
@@ -122,7 +122,7 @@ impl<T: AsRef<str>> Named for T {
 /// Implements [`Named`] for types with a field `name`.
 macro_rules! named {
     ($($type:ty),*) => {$(
-        impl $crate::input::Named for $type {
+        impl $crate::input::HasName for $type {
             fn name(&self) -> &str {
                 &self.name
             }
@@ -134,7 +134,7 @@ pub(crate) use named;
 impl Section<'_> {
     /// The `name` of a list element: an identifier that differs from all earlier ones. From now on, messages call the
     /// element `what`, its name, and the text `of`.
-    pub(crate) fn named(&mut self, what: &str, taken: &[impl Named], of: &str) -> String {
+    pub(crate) fn named(&mut self, what: &str, taken: &[impl HasName], of: &str) -> String {
         let name = self.text("name");
         let span = self.optional("name").map(Entry::span);
         // A wrong name does not invalidate the rest of the element.
@@ -218,7 +218,7 @@ pub(crate) fn check_name(reader: &Reader<'_>, what: &str, name: &str, span: Rang
 
 impl Entry<'_> {
     /// The position in `known` of the name in its text; an unknown name is reported.
-    pub(crate) fn position(&self, what: &str, known: &[impl Named]) -> Option<usize> {
+    pub(crate) fn position(&self, what: &str, known: &[impl HasName]) -> Option<usize> {
         let name = self.text()?;
         self.position_of(what, &name, known)
     }
@@ -228,14 +228,14 @@ impl Entry<'_> {
         &self,
         what: &str,
         name: &str,
-        known: &[impl Named],
+        known: &[impl HasName],
     ) -> Option<usize> {
         let position = known.iter().position(|known| known.name() == name);
         position.or_else(|| self.error(format!("unknown {what} `{name}`"), hint(what, name, known)))
     }
 
     /// The position in `known` of the name in its key; an unknown key is reported.
-    pub(crate) fn key_position(&self, what: &str, known: &[impl Named]) -> Option<usize> {
+    pub(crate) fn key_position(&self, what: &str, known: &[impl HasName]) -> Option<usize> {
         let position = known.iter().position(|known| known.name() == self.key);
         if position.is_none() {
             let message = format!("unknown {what} `{}`", self.key);
@@ -245,8 +245,8 @@ impl Entry<'_> {
     }
 }
 
-fn hint(what: &str, name: &str, known: &[impl Named]) -> Option<String> {
-    suggest(name, known.iter().map(Named::name))
+fn hint(what: &str, name: &str, known: &[impl HasName]) -> Option<String> {
+    suggest(name, known.iter().map(HasName::name))
         .or_else(|| Some(format!("there is no {what} here")))
 }
 

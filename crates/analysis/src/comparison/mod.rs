@@ -66,7 +66,7 @@ pub enum Verdict {
 
 /// One figure of both groups.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Compared {
+pub struct FigureComparison {
     /// The figure.
     pub figure: Figure,
     /// Whether it is the primary figure, which is tested first.
@@ -99,7 +99,7 @@ pub struct Comparison {
     /// Number of runs of A and of B.
     pub runs: [usize; 2],
     /// All figures that both groups have.
-    pub figures: Vec<Compared>,
+    pub figures: Vec<FigureComparison>,
     /// Other differences between the groups, most severe first.
     pub differences: Vec<Difference>,
 }
@@ -111,7 +111,7 @@ impl Comparison {
     }
 
     /// The figure that is tested first; absent if not all runs have it.
-    pub fn primary(&self) -> Option<&Compared> {
+    pub fn primary(&self) -> Option<&FigureComparison> {
         self.figures.iter().find(|compared| compared.is_primary)
     }
 
@@ -183,7 +183,7 @@ pub fn compare_samples(a: &[&Sample], b: &[&Sample], criteria: Criteria<'_>) -> 
             let effect = pair.effect();
             let is_primary = first == Some(position);
             let Level { threshold, risk } = if is_primary { of_primary } else { of_others };
-            Compared {
+            FigureComparison {
                 verdict: match (effect, [&a, &b].map(|values| is_finite(values))) {
                     _ if guarded => Verdict::Inconclusive,
                     // An op that never ends is slower than any other, however few the runs.

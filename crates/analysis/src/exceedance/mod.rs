@@ -8,15 +8,21 @@ use statrs::function::beta::checked_beta_reg;
 
 use highwater_model::numbers::{len_to_f64, to_f64};
 
-use super::throughput::{Calibration, MAX_FREQUENCIES, Removed, long_run, solve, student_quantile};
+use super::throughput::{
+    Calibration, MAX_FREQUENCIES, RemovedTrend, long_run, solve, student_quantile,
+};
 
 #[cfg(test)]
 mod tests;
 
 /// Calibrated by the tests: either bound is wrong in 2 to 8% of their series, and in up to 10% with fewer than 30
 /// effective windows, or three bursts in all.
-const CALIBRATION: Calibration =
-    Calibration { removed: Removed::Mean, frequencies: 0.08, most: MAX_FREQUENCIES, margin: 20.0 };
+const CALIBRATION: Calibration = Calibration {
+    removed: RemovedTrend::Mean,
+    frequencies: 0.08,
+    most: MAX_FREQUENCIES,
+    margin: 20.0,
+};
 /// With fewer windows, dependence cannot be estimated; each window then counts as one sample.
 const MIN_WINDOWS: usize = 10;
 /// The standard normal exceeds this with probability 5%.

@@ -30,7 +30,7 @@ fn group(variants: &[&str], times: u32) -> GroupRecord {
     }
 }
 
-fn trial(variant: usize, round: u32, ended: Ended) -> GroupTrial {
+fn trial(variant: usize, round: u32, ended: RunEnding) -> GroupTrial {
     GroupTrial {
         number: 1,
         variant,
@@ -47,7 +47,7 @@ fn trial(variant: usize, round: u32, ended: Ended) -> GroupTrial {
 }
 
 /// Runs a group to the end; `ended` sets how each run ends. Returns the runs and the reason for the end.
-fn run(group: &mut GroupRecord, mut ended: impl FnMut() -> Ended) -> (String, GroupOutcome) {
+fn run(group: &mut GroupRecord, mut ended: impl FnMut() -> RunEnding) -> (String, GroupOutcome) {
     let mut order = String::new();
     loop {
         match next(group) {
@@ -67,14 +67,14 @@ fn rounds_alternate_in_direction() {
         (&["a", "b"], 3, "a1 b1 b2 a2 a3 b3"),
         (&["a", "b", "c"], 2, "a1 b1 c1 c2 b2 a2"),
     ] {
-        let all = run(&mut group(variants, times), || Ended::Complete);
+        let all = run(&mut group(variants, times), || RunEnding::Complete);
         assert_eq!(all, (expected.to_owned(), GroupOutcome::Complete));
     }
 }
 
 #[test]
 fn a_run_that_lost_its_target_is_repeated_and_two_in_a_row_end_the_group() {
-    use Ended::{Complete, Interrupted, TargetLost};
+    use RunEnding::{Complete, Interrupted, TargetLost};
     for (ends, expected) in [
         (
             &[Complete, TargetLost, Complete, Complete, Complete][..],
@@ -102,7 +102,7 @@ fn the_budget_ends_a_group_before_the_run_that_would_not_fit() {
     ] {
         let mut group = group(&["a", "b"], 2);
         group.budget_ns = budget;
-        let (order, outcome) = run(&mut group, || Ended::Complete);
+        let (order, outcome) = run(&mut group, || RunEnding::Complete);
         assert_eq!((order.as_str(), outcome), expected, "{budget:?}");
     }
 }
@@ -117,7 +117,7 @@ proptest! {
     ) {
         let names = ["a", "b", "c", "d", "e"];
         let mut group = group(&names[..variants], times);
-        let (order, _) = run(&mut group, || Ended::Complete);
+        let (order, _) = run(&mut group, || RunEnding::Complete);
         for made in 0..=group.trials.len() {
             let of = |variant| group.trials[..made].iter().filter(|t| t.variant == variant).count();
             let counts: Vec<usize> = (0..variants).map(of).collect();
@@ -125,9 +125,9 @@ proptest! {
             prop_assert!(most.unwrap() - least.unwrap() <= 1, "{counts:?}");
         }
         group.times += more;
-        let (added, outcome) = run(&mut group, || Ended::Complete);
+        let (added, outcome) = run(&mut group, || RunEnding::Complete);
         let mut whole = super::tests::group(&names[..variants], times + more);
-        let (all, _) = run(&mut whole, || Ended::Complete);
+        let (all, _) = run(&mut whole, || RunEnding::Complete);
         prop_assert_eq!(format!("{order} {added}"), all);
         prop_assert_eq!(outcome, GroupOutcome::Complete);
     }
@@ -145,9 +145,9 @@ fn the_whole_has_the_exit_code_of_the_gravest_of_its_runs() {
     let data = [Data::Clean, Data::Lost, Data::Altered, Data::Unverified, Data::NotChecked];
     let measurement = [Measurement::Valid, Measurement::Invalid, Measurement::Inconclusive];
     let objective = [ObjectiveValue::Met, ObjectiveValue::Missed, ObjectiveValue::NoneSet];
-    let ends = [Ended::Complete, Ended::Interrupted, Ended::TargetLost];
+    let ends = [RunEnding::Complete, RunEnding::Interrupted, RunEnding::TargetLost];
     let last = fixture::closed();
-    let mut all: Vec<(Judgments, Ended)> = Vec::new();
+    let mut all: Vec<(Judgments, RunEnding)> = Vec::new();
     for (((data, measurement), objective), ended) in data
         .iter()
         .flat_map(|data| measurement.map(|measurement| (data, measurement)))
@@ -169,8 +169,8 @@ fn the_whole_has_the_exit_code_of_the_gravest_of_its_runs() {
         }
         group.outcome = Some(GroupOutcome::Complete);
         let whole = conclude(last.clone(), group, "group".to_owned());
-        let code = |(judged, ended): &(Judgments, Ended)| exit_code(judged, *ended);
-        let found = exit_code(&whole.judgments, Ended::from_incidents(&whole.incidents));
+        let code = |(judged, ended): &(Judgments, RunEnding)| exit_code(judged, *ended);
+        let found = exit_code(&whole.judgments, RunEnding::from_incidents(&whole.incidents));
         assert_eq!(found, of_both(code(one), code(other)), "{one:?} {other:?}");
     }
 }
@@ -181,14 +181,14 @@ fn an_incomplete_group_is_inconclusive_with_a_reason() {
         [(None, 3), (Some(GroupOutcome::BudgetSpent), 3), (Some(GroupOutcome::Interrupted), 130)]
     {
         let mut group = group(&["a", "b"], 2);
-        group.trials.push(trial(0, 1, Ended::Complete));
+        group.trials.push(trial(0, 1, RunEnding::Complete));
         group.outcome = outcome;
         let whole = conclude(fixture::closed(), group, "group".to_owned());
         let judged = &whole.judgments;
         assert_eq!(judged.measurement.value, Measurement::Inconclusive);
         let why = &judged.measurement.reasons[0];
         assert!(why.sentence().contains("1 of 4 runs"), "{why:?}");
-        let ended = Ended::from_incidents(&whole.incidents);
+        let ended = RunEnding::from_incidents(&whole.incidents);
         assert_eq!(exit_code(judged, ended), codes, "{outcome:?}");
     }
 }
@@ -201,14 +201,14 @@ fn variants_are_compared_from_the_group_record_alone() {
             let mut record = fixture::closed();
             record.streams[0].throughput.rows_per_s *= faster + 0.001 * f64::from(round);
             let seen = seen(&record);
-            let mut run = trial(variant, round, Ended::Complete);
+            let mut run = trial(variant, round, RunEnding::Complete);
             run.sample = seen.sample;
             run.throughput_per_s = seen.throughput_per_s;
             group.trials.push(run);
         }
     }
     // A stopped run counts for no variant.
-    group.trials.push(trial(1, 4, Ended::Interrupted));
+    group.trials.push(trial(1, 4, RunEnding::Interrupted));
     let compared = comparisons(&group);
     let [(1, comparison)] = &compared[..] else {
         panic!("{compared:?}");

@@ -14,10 +14,10 @@ use highwater_model::scale::{
 };
 use highwater_model::search::{NoMark, NoMarkReason, SearchOutcome, SearchRecord};
 use highwater_model::tune::{
-    NoBestReason, Showed, TrialRecord, TrialVerdict, TuneOutcome, TuneRecord,
+    NoBestReason, RunObservations, TrialRecord, TrialVerdict, TuneOutcome, TuneRecord,
 };
 
-use crate::judge::{Ended, MeasuredStream, measured_streams};
+use crate::judge::{MeasuredStream, RunEnding, measured_streams};
 use crate::limit;
 use crate::search::{confirmation, rows_before};
 use crate::tuning::{is_client_limited, showed};
@@ -326,10 +326,10 @@ pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
         Some(Question::Group(_) | Question::Scale(_)) | None => of_run(run, measured),
     };
     let incidents = experiment.map_or(&run.incidents, |of| &of.incidents);
-    let figure = unless_stopped(figure, Ended::from_incidents(incidents));
+    let figure = unless_stopped(figure, RunEnding::from_incidents(incidents));
     let last = showed(run, measured);
     let showed = match experiment.map(|of| &of.question) {
-        Some(Question::Search(search)) => Showed {
+        Some(Question::Search(search)) => RunObservations {
             limit: limit::of_search(search).cloned(),
             per_s_by_op: confirmation(search)
                 .map_or_else(BTreeMap::new, |of| of.per_s_by_op.clone()),
@@ -374,11 +374,11 @@ pub fn table_layout<'a>(run: &'a RunRecord, name: &str) -> Option<&'a str> {
 }
 
 /// A stopped experiment is not complete, even if it had confirmed a value.
-fn unless_stopped(figure: SizeFigures, ended: Ended) -> SizeFigures {
+fn unless_stopped(figure: SizeFigures, ended: RunEnding) -> SizeFigures {
     let verdict = match ended {
-        Ended::Interrupted => SizeVerdict::Interrupted,
-        Ended::TargetLost => SizeVerdict::TargetLost,
-        Ended::Complete => return figure,
+        RunEnding::Interrupted => SizeVerdict::Interrupted,
+        RunEnding::TargetLost => SizeVerdict::TargetLost,
+        RunEnding::Complete => return figure,
     };
     if !figure.verdict.counts() {
         return figure;
@@ -471,7 +471,7 @@ fn client_gave_out(tune: &TuneRecord, per_s: f64) -> Option<&TrialRecord> {
 }
 
 /// The figures of the last run with the best configuration.
-fn of_best(tune: &TuneRecord) -> Option<Showed> {
+fn of_best(tune: &TuneRecord) -> Option<RunObservations> {
     let Some(TuneOutcome::Best(best)) = &tune.outcome else {
         return None;
     };
@@ -484,10 +484,10 @@ fn of_best(tune: &TuneRecord) -> Option<Showed> {
 
 fn of_run(run: &RunRecord, measured: Option<&MeasuredStream<'_>>) -> SizeFigures {
     let judged = &run.judgments;
-    match Ended::from_incidents(&run.incidents) {
-        Ended::Interrupted => return SizeFigures::none(SizeVerdict::Interrupted),
-        Ended::TargetLost => return SizeFigures::none(SizeVerdict::TargetLost),
-        Ended::Complete => {}
+    match RunEnding::from_incidents(&run.incidents) {
+        RunEnding::Interrupted => return SizeFigures::none(SizeVerdict::Interrupted),
+        RunEnding::TargetLost => return SizeFigures::none(SizeVerdict::TargetLost),
+        RunEnding::Complete => {}
     }
     if judged.data.value.is_wrong() {
         return SizeFigures {

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use highwater_model::judgment::{Ended, Measurement, ObjectiveValue, ReasonCode};
+use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode, RunEnding};
 use highwater_model::record::{ExperimentRecord, Incident, IncidentKind, RecordRef, RunRecord};
 use highwater_model::scale::{ScaleEach, SizeFigures};
 use highwater_model::search::{
     ProbePurpose, ProbeRecord, ProbeVerdict, SearchOutcome, SearchRecord,
 };
 use highwater_model::tune::{
-    BestConfiguration, NoBest, NoBestReason, Showed, TrialPurpose, TrialVerdict, TuneOutcome,
-    TuneRecord,
+    BestConfiguration, NoBest, NoBestReason, RunObservations, TrialPurpose, TrialVerdict,
+    TuneOutcome, TuneRecord,
 };
 
 use super::*;
@@ -209,7 +209,7 @@ fn a_growth_is_judged_by_its_drift_its_end_and_the_rate_that_was_requested() {
     let last = fixture::closed();
     let judged = |scale: ScaleRecord| {
         let record = conclude(last.clone(), scale, "grown".to_owned());
-        let code = exit_code(&record.judgments, Ended::from_incidents(&record.incidents));
+        let code = exit_code(&record.judgments, RunEnding::from_incidents(&record.incidents));
         let first = record.judgments.measurement.reasons.first();
         let reason = first.map(|reason| reason.code);
         let objective = record.judgments.objective.value;
@@ -291,7 +291,7 @@ fn nodes_are_measured_alone_before_the_first_size_while_time_is_left_for_sizes()
 
 /// A tuning of two configurations: the first is the best, the second ran last.
 fn tuned(second: TrialVerdict, second_per_s: f64) -> TuneRecord {
-    let showed = |p99_ns: u64| Showed {
+    let showed = |p99_ns: u64| RunObservations {
         per_s_by_op: BTreeMap::new(),
         p99_ns: Some(p99_ns),
         target_cpu: Some(0.9),

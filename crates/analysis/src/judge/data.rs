@@ -7,7 +7,7 @@ use highwater_model::display::count;
 use highwater_model::judgment::{Data, Judgment, Reason, ReasonCode};
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{
-    AuditExample, AuditRecord, AuditStatus, Ended, Fault, IncidentKind, RunRecord,
+    AuditExample, AuditRecord, AuditStatus, Fault, IncidentKind, RunEnding, RunRecord,
 };
 
 use super::{incident, judgment, reason};
@@ -286,7 +286,7 @@ fn unverified(record: &RunRecord) -> Vec<Reason> {
     }
     let share = &record.plan.definition.share;
     let why = with_exhausted(audit);
-    let ended = Ended::from_incidents(&record.incidents);
+    let ended = RunEnding::from_incidents(&record.incidents);
     let (code, message, evidence, hint) = match audit.status {
         AuditStatus::Timeout => (
             ReasonCode::AuditTimeout,
@@ -318,7 +318,7 @@ fn unverified(record: &RunRecord) -> Vec<Reason> {
             why.unwrap_or_default(),
             "give it more memory, or space for temporary data: its answer names the limit",
         ),
-        _ if ended == Ended::Interrupted => (
+        _ if ended == RunEnding::Interrupted => (
             ReasonCode::AuditFailed,
             "the run was ended before its audit was done",
             why.unwrap_or_else(|| format!("audit status: {}", audit.status.name())),
@@ -334,7 +334,7 @@ fn unverified(record: &RunRecord) -> Vec<Reason> {
             why.unwrap_or_else(|| format!("audit status: {}", audit.status.name())),
             if let Some(hint) = &audit.hint {
                 hint
-            } else if ended == Ended::TargetLost {
+            } else if ended == RunEnding::TargetLost {
                 "run `highwater check URL` to see whether it responds again"
             } else {
                 "run `highwater check URL` to see the user's privileges"

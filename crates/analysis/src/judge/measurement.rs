@@ -425,14 +425,14 @@ const RAREST: u32 = 990_000;
 
 /// A percentile with and without the load generator's delays, nanoseconds.
 #[derive(Clone, Copy)]
-struct Overstated {
+struct Overstatement {
     name: &'static str,
     quantile_ppm: u32,
     shown: u64,
     undelayed: u64,
 }
 
-impl Overstated {
+impl Overstatement {
     fn by(self) -> u64 {
         self.shown.saturating_sub(self.undelayed)
     }
@@ -443,20 +443,20 @@ impl Overstated {
 }
 
 /// The percentiles whose value is known with and without the delays.
-fn percentiles(result: &ResultRecord) -> impl Iterator<Item = Overstated> + '_ {
+fn percentiles(result: &ResultRecord) -> impl Iterator<Item = Overstatement> + '_ {
     let undelayed = result.undelayed_ns.as_ref();
     let known = |name: &str| !result.latency_ns.at_least.iter().any(|bound| bound == name);
     PERCENTILES.into_iter().filter(|(_, quantile_ppm, _)| *quantile_ppm <= RAREST).filter_map(
         move |(name, quantile_ppm, of)| {
             let (shown, undelayed) = (of(&result.latency_ns)?, of(undelayed?)?);
-            known(name).then_some(Overstated { name, quantile_ppm, shown, undelayed })
+            known(name).then_some(Overstatement { name, quantile_ppm, shown, undelayed })
         },
     )
 }
 
 /// Maximum overstatement of the reported percentiles, nanoseconds; absent if it was not measured.
 pub fn overstated_by(result: &ResultRecord) -> Option<u64> {
-    percentiles(result).map(Overstated::by).max()
+    percentiles(result).map(Overstatement::by).max()
 }
 
 /// The invalid results, each with its figures.
@@ -525,7 +525,7 @@ fn spoiled(result: &ResultRecord, objectives: &[Objective]) -> Option<String> {
 }
 
 /// Whether a bound on this percentile of this op is missed with the delays and met without them.
-fn decides(of: Overstated, result: &ResultRecord, objectives: &[Objective]) -> bool {
+fn decides(of: Overstatement, result: &ResultRecord, objectives: &[Objective]) -> bool {
     let mut of_percentile = latency_objectives(objectives)
         .filter(|bound| !bound.of_rows)
         .filter(|bound| bound.ppm == of.quantile_ppm);

@@ -24,7 +24,7 @@ use highwater_model::record::{
     RunRecord,
 };
 
-pub use highwater_model::record::Ended;
+pub use highwater_model::record::RunEnding;
 pub use measured::{MeasuredStream, littles_law_sessions, measured_streams};
 pub use shares::{FailedWork, failed_work};
 
@@ -61,14 +61,14 @@ fn judged_streams(record: &RunRecord) -> Vec<MeasuredStream<'_>> {
 /// audit are wrong; 3: measurement not valid (for a plain run: not only because of a drift), or data unverified
 /// although an audit was requested; 1: objective missed; 0: success. If several apply, the first in this order wins:
 /// the state of the data matters most, and the reason why a run ended explains why it is not valid.
-pub fn exit_code(judgments: &Judgments, ended: Ended) -> u8 {
+pub fn exit_code(judgments: &Judgments, ended: RunEnding) -> u8 {
     if judgments.data.value.is_wrong() {
         return 4;
     }
     match ended {
-        Ended::TargetLost => return 5,
-        Ended::Interrupted => return 130,
-        Ended::Complete => {}
+        RunEnding::TargetLost => return 5,
+        RunEnding::Interrupted => return 130,
+        RunEnding::Complete => {}
     }
     // The user's input is wrong, which outranks the validity of the rest.
     let reasons = &judgments.data.reasons;

@@ -21,8 +21,8 @@ use std::collections::BTreeSet;
 
 use highwater_model::plan::{PhaseKind, Share, SteadinessRule};
 use highwater_model::record::{
-    AuditRecord, AuditStatus, Change, Expectation, Resolved, ResultRecord, RunRecord, StreamRecord,
-    WINDOW_NS,
+    AuditRecord, AuditStatus, Change, Expectation, ResolvedBatches, ResultRecord, RunRecord,
+    StreamRecord, WINDOW_NS,
 };
 use highwater_model::units::Nanos;
 
@@ -207,7 +207,7 @@ fn merged(shares: &[&RunRecord]) -> AuditRecord {
     let mut audit = AuditRecord {
         acknowledged: audits().map(|audit| audit.acknowledged).sum(),
         unknown: audits().map(|audit| audit.unknown).sum(),
-        resolved: audits().fold(Resolved::default(), |sum, audit| Resolved {
+        resolved: audits().fold(ResolvedBatches::default(), |sum, audit| ResolvedBatches {
             applied: sum.applied + audit.resolved.applied,
             partly: sum.partly + audit.resolved.partly,
             not_applied: sum.not_applied + audit.resolved.not_applied,

@@ -64,7 +64,7 @@ pub use length::{
 };
 pub use step::Step;
 pub(crate) use verdict::rows_before;
-pub use verdict::{Probed, probed};
+pub use verdict::{ProbeResult, probed};
 
 /// Number of probes of a whole search, including confirmations, in nine of ten searches; one in twenty takes fewer,
 /// and one in twenty more. Over the targets of `docs/concepts/accuracy.md`; verified by a test.

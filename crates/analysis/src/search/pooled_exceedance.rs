@@ -126,7 +126,7 @@ impl Sums {
 /// upper 95% bound is `share` plus a term that shrinks with the square root of the time, and one that shrinks with the
 /// time.
 #[derive(Clone, Copy)]
-struct Pooled {
+struct PooledShare {
     share: f64,
     root: f64,
     beyond_root: f64,
@@ -149,7 +149,7 @@ pub(super) fn bursts_within(allowed: f64) -> f64 {
 
 /// The bursts of all probes are counted together, because a sum of Poisson numbers is a Poisson number; adding margins
 /// one by one would ignore their skewness. Absent if there are none, or if one is unknown.
-fn pooled<'a>(probes: impl Iterator<Item = &'a ProbeRecord>) -> Option<Pooled> {
+fn pooled<'a>(probes: impl Iterator<Item = &'a ProbeRecord>) -> Option<PooledShare> {
     let (mut late_ns, mut number, mut ns, mut none) = (0.0, 0.0, 0.0, 0.0);
     for probe in probes {
         let (late, margin) = share(probe)?;
@@ -165,7 +165,7 @@ fn pooled<'a>(probes: impl Iterator<Item = &'a ProbeRecord>) -> Option<Pooled> {
     let burst = if number > 0.0 { late_ns / number / ns } else { 0.0 };
     let root = MARGIN_ERRORS * burst * number.sqrt();
     let beyond_root = if number > 0.0 { BEYOND_ROOT * burst } else { 1.0 / none };
-    (ns > 0.0).then(|| Pooled { share: late_ns / ns, root, beyond_root, ns })
+    (ns > 0.0).then(|| PooledShare { share: late_ns / ns, root, beyond_root, ns })
 }
 
 /// Whether the confirmations of a value pass together although each may not, or may pass after `more` of them. Probes
@@ -183,7 +183,7 @@ pub(super) fn may_hold(own: &[&ProbeRecord], above: &[&ProbeRecord], more: u32) 
 }
 
 /// Whether the margin is within the allowed fraction, or may be after this much more time.
-fn holds(seen: Pooled, more_ns: f64) -> bool {
+fn holds(seen: PooledShare, more_ns: f64) -> bool {
     let all = seen.ns + more_ns;
     let part = seen.ns / all;
     let margin = seen.root * part.sqrt() + seen.beyond_root * part;

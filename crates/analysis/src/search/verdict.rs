@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::judge::shares::{
     ObjectiveMargin, Shown, failure_verdicts, latency_verdicts, nearest_margin,
 };
-use crate::judge::{Ended, MeasuredStream, measured_streams};
+use crate::judge::{MeasuredStream, RunEnding, measured_streams};
 use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode};
 use highwater_model::outcome::ErrorClass;
 use highwater_model::plan::Objective;
@@ -28,7 +28,7 @@ const OUR_OWN: [ReasonCode; 7] = [
 
 /// The figures that a search takes from a run.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Probed {
+pub struct ProbeResult {
     /// The verdict.
     pub verdict: ProbeVerdict,
     /// Codes of the reasons, the objective's first.
@@ -52,7 +52,7 @@ pub struct Probed {
 }
 
 /// Reads the record of a probe.
-pub fn probed(search: &SearchRecord, purpose: ProbePurpose, record: &RunRecord) -> Probed {
+pub fn probed(search: &SearchRecord, purpose: ProbePurpose, record: &RunRecord) -> ProbeResult {
     let measured = measured_streams(record);
     let searched = measured.iter().find(|m| m.stream.stream == search.stream);
     let failed_ops = failed(&measured, |_| true);
@@ -69,7 +69,7 @@ pub fn probed(search: &SearchRecord, purpose: ProbePurpose, record: &RunRecord) 
         reasons.retain(|code| *code != ReasonCode::ObjectiveErrors);
         reasons.insert(0, ReasonCode::ObjectiveErrors);
     }
-    Probed {
+    ProbeResult {
         verdict,
         reasons,
         acknowledged_per_s: searched.map_or(0.0, MeasuredStream::units_per_s),
@@ -125,11 +125,11 @@ const fn is_not_met(objective: ObjectiveValue) -> bool {
 }
 
 fn estimated(record: &RunRecord) -> ProbeVerdict {
-    match Ended::from_incidents(&record.incidents) {
-        Ended::Interrupted => ProbeVerdict::Interrupted,
-        Ended::TargetLost => ProbeVerdict::TargetLost,
-        Ended::Complete if record.judgments.data.value.is_wrong() => ProbeVerdict::WrongData,
-        Ended::Complete => ProbeVerdict::Estimated,
+    match RunEnding::from_incidents(&record.incidents) {
+        RunEnding::Interrupted => ProbeVerdict::Interrupted,
+        RunEnding::TargetLost => ProbeVerdict::TargetLost,
+        RunEnding::Complete if record.judgments.data.value.is_wrong() => ProbeVerdict::WrongData,
+        RunEnding::Complete => ProbeVerdict::Estimated,
     }
 }
 

@@ -275,7 +275,7 @@ fn a_long_series_is_averaged_first_and_means_the_same() {
     let mut noise = crate::synthetic::Noise::new(1);
     let series = noise.autoregression(0.9, 50_000);
     let calibration = Calibration {
-        removed: Removed::Mean,
+        removed: RemovedTrend::Mean,
         frequencies: 0.15,
         most: MAX_FREQUENCIES,
         margin: 0.0,
@@ -291,7 +291,7 @@ fn a_long_series_is_averaged_first_and_means_the_same() {
 fn a_day_of_slow_change_is_done_at_once() {
     let slow: Vec<f64> = (0..864_000).map(|t| (f64::from(t) / 2e5).sin()).collect();
     let calibration = Calibration {
-        removed: Removed::Mean,
+        removed: RemovedTrend::Mean,
         frequencies: 0.15,
         most: MAX_FREQUENCIES,
         margin: 0.0,
@@ -302,7 +302,7 @@ fn a_day_of_slow_change_is_done_at_once() {
 #[test]
 fn alternating_and_constant_series_count_in_full() {
     for series in [vec![0.0; 100], [1.0, -1.0].repeat(50)] {
-        for removed in [Removed::Mean, Removed::Line] {
+        for removed in [RemovedTrend::Mean, RemovedTrend::Line] {
             let calibration =
                 Calibration { removed, frequencies: 0.15, most: MAX_FREQUENCIES, margin: 5.0 };
             near(long_run(&series, calibration).effective_windows, 100.0);

@@ -27,11 +27,11 @@ use highwater_model::judgment::{Judgment, Judgments, Measurement, ObjectiveValue
 use highwater_model::record::{ExperimentRecord, IncidentKind, Question, RunRecord};
 use highwater_model::target_telemetry::{names, sources};
 use highwater_model::tune::{
-    NoBestReason, Showed, TrialVerdict, TuneFigure, TuneOutcome, TuneRecord,
+    NoBestReason, RunObservations, TrialVerdict, TuneFigure, TuneOutcome, TuneRecord,
 };
 
 use self::state::{TuneState, no_best};
-use crate::judge::{Ended, MeasuredStream, measured_streams};
+use crate::judge::{MeasuredStream, RunEnding, measured_streams};
 use crate::telemetry::{self, busy_cpus, disk_bytes_per_row, mean, named};
 use crate::whole::{self, Whole};
 
@@ -124,7 +124,7 @@ const OUR_OWN: [ReasonCode; 3] =
 
 /// The figures that a tuning takes from a run.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Measured {
+pub struct TrialFigures {
     /// Whether and how it counts.
     pub verdict: TrialVerdict,
     /// Codes of the reasons why it does not count.
@@ -134,11 +134,11 @@ pub struct Measured {
     /// The figure by which configurations are compared.
     pub figure: Option<f64>,
     /// Its run's other figures; absent if there was no run.
-    pub showed: Option<Showed>,
+    pub showed: Option<RunObservations>,
 }
 
 /// Reads the record of a configuration.
-pub fn measured(by: TuneFigure, record: &RunRecord) -> Measured {
+pub fn measured(by: TuneFigure, record: &RunRecord) -> TrialFigures {
     let streams = measured_streams(record);
     let throughput_per_s = streams.first().map_or(0.0, MeasuredStream::units_per_s);
     let figure = match by {
@@ -147,7 +147,7 @@ pub fn measured(by: TuneFigure, record: &RunRecord) -> Measured {
         TuneFigure::DiskBytesPerRow => disk_bytes_per_row(record),
     };
     let (verdict, reasons) = verdict(record, figure.is_some());
-    Measured {
+    TrialFigures {
         verdict,
         reasons,
         throughput_per_s,
@@ -157,10 +157,10 @@ pub fn measured(by: TuneFigure, record: &RunRecord) -> Measured {
 }
 
 /// The figures of a stream, its target, and its load generator other than the throughput.
-pub fn showed(record: &RunRecord, stream: Option<&MeasuredStream<'_>>) -> Showed {
+pub fn showed(record: &RunRecord, stream: Option<&MeasuredStream<'_>>) -> RunObservations {
     let clients = record.clients.iter().map(|client| client.cpu_fraction);
     let cpus = busy_cpus(record).into_iter().map(|(_, busy)| busy);
-    Showed {
+    RunObservations {
         per_s_by_op: stream.map_or_else(BTreeMap::new, MeasuredStream::per_s_by_op),
         p99_ns: stream.and_then(|stream| stream.greatest(|result| result.latency_ns.p99)),
         target_cpu: cpus.reduce(f64::max),
@@ -179,10 +179,10 @@ pub(crate) fn is_client_limited(judged: &Judgments) -> bool {
 fn verdict(record: &RunRecord, has_figure: bool) -> (TrialVerdict, Vec<ReasonCode>) {
     let judged = &record.judgments;
     let of_measurement = judged.measurement.codes();
-    match Ended::from_incidents(&record.incidents) {
-        Ended::Interrupted => return (TrialVerdict::Interrupted, Vec::new()),
-        Ended::TargetLost => return (TrialVerdict::TargetLost, Vec::new()),
-        Ended::Complete => {}
+    match RunEnding::from_incidents(&record.incidents) {
+        RunEnding::Interrupted => return (TrialVerdict::Interrupted, Vec::new()),
+        RunEnding::TargetLost => return (TrialVerdict::TargetLost, Vec::new()),
+        RunEnding::Complete => {}
     }
     if judged.data.value.is_wrong() {
         (TrialVerdict::WrongData, judged.data.codes())

@@ -153,7 +153,7 @@ const MOST_RUNS: usize = 1_000;
 
 /// Runs with their group's name.
 #[derive(Clone)]
-struct Loaded {
+struct LoadedGroup {
     name: String,
     records: Vec<Record>,
 }
@@ -264,7 +264,7 @@ fn gate(settings: &CompareIntent, is_worse: bool, is_open: bool) -> u8 {
 }
 
 /// The runs of a name. Several names, separated by commas, are one group.
-fn load(name: &str, out: &Path) -> Result<Vec<Loaded>, UserError> {
+fn load(name: &str, out: &Path) -> Result<Vec<LoadedGroup>, UserError> {
     let loaded = name.split(',').filter(|part| !part.is_empty()).map(|part| of_part(part, out));
     let loaded = loaded.collect::<Result<Vec<_>, _>>()?.concat();
     if loaded.is_empty() {
@@ -275,11 +275,11 @@ fn load(name: &str, out: &Path) -> Result<Vec<Loaded>, UserError> {
         return Ok(loaded);
     }
     let records = loaded.into_iter().flat_map(|group| group.records);
-    Ok(vec![Loaded { name: name.to_owned(), records: records.collect() }])
+    Ok(vec![LoadedGroup { name: name.to_owned(), records: records.collect() }])
 }
 
 /// A run, the runs of a directory, or those of each variant of a group of runs; `GROUP/VARIANT` is a single variant.
-fn of_part(name: &str, out: &Path) -> Result<Vec<Loaded>, UserError> {
+fn of_part(name: &str, out: &Path) -> Result<Vec<LoadedGroup>, UserError> {
     let given = Path::new(name);
     let is_group = |parent: &&Path| !given.exists() && parent.join("plan.json").exists();
     let group = given.parent().filter(is_group);
@@ -296,7 +296,7 @@ fn of_part(name: &str, out: &Path) -> Result<Vec<Loaded>, UserError> {
         return Err(UserError::usage(format!("{name}: no such run"))
             .with_hint("name a run, a directory of runs, or a variant of a group"));
     }
-    Ok(vec![Loaded { name: name.to_owned(), records }])
+    Ok(vec![LoadedGroup { name: name.to_owned(), records }])
 }
 
 /// The variants of a stored group with their complete runs, or one of them.
@@ -304,7 +304,7 @@ fn variants(
     group: &GroupRecord,
     path: &Path,
     named: Option<&OsStr>,
-) -> Result<Vec<Loaded>, UserError> {
+) -> Result<Vec<LoadedGroup>, UserError> {
     let directory = store::directory_of(path);
     let variants = group
         .variants
@@ -314,7 +314,7 @@ fn variants(
     let loaded = variants.map(|(at, variant)| {
         let trials = group.complete(at);
         let records = trials.map(|trial| record::read(&directory.join(&trial.run)));
-        Ok(Loaded {
+        Ok(LoadedGroup {
             name: directory.join(&variant.name).display().to_string(),
             records: records.collect::<Result<_, _>>()?,
         })

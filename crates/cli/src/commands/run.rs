@@ -14,11 +14,11 @@ use highwater_driver::clock::wall_clock;
 use highwater_driver::interrupts::Interrupts;
 use highwater_experiment as experiment;
 use highwater_experiment::GroupRun;
-use highwater_experiment::trials::{PreparedTrial, Requested, TrialMaker, TrialPlace};
+use highwater_experiment::trials::{NextTrial, PreparedTrial, TrialMaker, TrialPlace};
 use highwater_live::Live;
 use highwater_model::display::duration;
 use highwater_model::group::{GroupRecord, GroupTrial, REPEAT_LABEL, VARIANT_LABEL, VariantRecord};
-use highwater_model::judgment::Ended;
+use highwater_model::judgment::RunEnding;
 use highwater_model::plan::{Plan, StopRule};
 use highwater_model::quantity::{parse_duration, print_instant};
 use highwater_model::record::{Question, RunRecord};
@@ -350,7 +350,7 @@ fn resume(settings: &RepeatIntent, group: &mut GroupRecord) -> Result<Pauses, Us
         Question::Group(group) => Some((group.definition_hash, group.trials)),
         Question::Search(_) | Question::Tune(_) | Question::Scale(_) => None,
     };
-    let ended_early = |trial: &GroupTrial| trial.ended != Ended::Complete;
+    let ended_early = |trial: &GroupTrial| trial.ended != RunEnding::Complete;
     let GroupRecord { definition_hash, trials, .. } = group;
     request.take_over(definition_hash, trials, of, ended_early, |trial| &mut trial.run)
 }
@@ -388,7 +388,7 @@ fn preview(group: &GroupRecord) -> String {
 
 /// The variants of the remaining runs, if each ends as planned and time allows.
 fn order(group: &GroupRecord) -> Vec<&str> {
-    let made = group.trials.iter().filter(|t| t.ended == Ended::Complete).count();
+    let made = group.trials.iter().filter(|t| t.ended == RunEnding::Complete).count();
     let all = group.variants.len() * group.times as usize;
     let variants = (made..all).map(|complete| run_at(group.variants.len(), complete).0);
     variants.map(|at| group.variants[at].name.as_str()).collect()
@@ -415,7 +415,7 @@ impl VariantRuns<'_> {
         Ok(urls)
     }
 
-    fn variant(&self, requested: &Requested<GroupRun>) -> &Variant {
+    fn variant(&self, requested: &NextTrial<GroupRun>) -> &Variant {
         &self.settings.variants[requested.trial.variant]
     }
 }
@@ -423,7 +423,7 @@ impl VariantRuns<'_> {
 impl TrialMaker<GroupRun> for VariantRuns<'_> {
     fn prepare<'a>(
         &'a self,
-        requested: &'a Requested<GroupRun>,
+        requested: &'a NextTrial<GroupRun>,
         place: &'a TrialPlace,
     ) -> Result<PreparedTrial<'a>, UserError> {
         let variant = self.variant(requested);

@@ -8,7 +8,7 @@ use highwater_driver::TargetUrl;
 use highwater_drivers::SIMULATION_PARAMETERS;
 use highwater_experiment as experiment;
 use highwater_experiment::Configuration;
-use highwater_experiment::trials::{PreparedTrial, Requested, TrialMaker, TrialPlace};
+use highwater_experiment::trials::{NextTrial, PreparedTrial, TrialMaker, TrialPlace};
 use highwater_model::display::{duration, plain, ratio};
 use highwater_model::plan::{Pace, Plan, StopRule};
 use highwater_model::quantity::{parse_count, parse_duration};
@@ -298,7 +298,7 @@ fn urls_at(axes: &[TuneAxis], urls: &[TargetUrl], at: &[usize]) -> Vec<TargetUrl
 impl TrialMaker<Configuration> for TrialRuns<'_> {
     fn prepare<'a>(
         &'a self,
-        request: &'a Requested<Configuration>,
+        request: &'a NextTrial<Configuration>,
         place: &'a TrialPlace,
     ) -> Result<PreparedTrial<'a>, UserError> {
         let (mut run, workload, urls) = self.trial(&request.trial.at)?;

@@ -195,11 +195,11 @@ async fn drop_tables(admin: &mut dyn Admin, bound: &BoundWorkload) -> Result<(),
 /// Renames the tables, and the indexes named after them.
 fn rename_tables(bound: &mut BoundWorkload, prefix: &str) {
     let names: Vec<String> = bound.tables.iter().map(|table| table.name.clone()).collect();
-    let rename = |sql: &mut String| *sql = renamed(sql, &names, prefix, Quoted::Stays);
+    let rename = |sql: &mut String| *sql = renamed(sql, &names, prefix, Renaming::Stays);
     for table in &mut bound.tables {
         for statement in &mut table.create {
             // Some statements create partitions by statements within texts.
-            *statement = renamed(statement, &names, prefix, Quoted::IsRenamed);
+            *statement = renamed(statement, &names, prefix, Renaming::IsRenamed);
         }
         rename(&mut table.name);
     }
@@ -218,13 +218,13 @@ fn rename_tables(bound: &mut BoundWorkload, prefix: &str) {
 
 /// Renames within texts.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Quoted {
+enum Renaming {
     Stays,
     IsRenamed,
 }
 
 /// The statement with a prefix before each word that is one of these names, or begins with one and a `_`.
-fn renamed(sql: &str, names: &[String], prefix: &str, quoted_names: Quoted) -> String {
+fn renamed(sql: &str, names: &[String], prefix: &str, quoted_names: Renaming) -> String {
     let mut text = String::with_capacity(sql.len());
     let mut word = String::new();
     let mut quoted = false;
@@ -242,7 +242,7 @@ fn renamed(sql: &str, names: &[String], prefix: &str, quoted_names: Quoted) -> S
         }
         text.push_str(&word);
         word.clear();
-        quoted ^= letter == '\'' && quoted_names == Quoted::Stays;
+        quoted ^= letter == '\'' && quoted_names == Renaming::Stays;
         text.push(letter);
     }
     text.pop();
@@ -261,7 +261,7 @@ mod tests {
             ("SELECT usage_cpu, 'cpu' FROM cpu AS c", "SELECT usage_cpu, 'cpu' FROM x_cpu AS c"),
             ("SELECT max(cpu.a)", "SELECT max(x_cpu.a)"),
         ] {
-            assert_eq!(renamed(sql, &names, "x_", Quoted::Stays), other);
+            assert_eq!(renamed(sql, &names, "x_", Renaming::Stays), other);
         }
     }
 
@@ -278,7 +278,7 @@ mod tests {
                     let names: Vec<String> =
                         bound.tables.iter().map(|table| table.name.clone()).collect();
                     assert_eq!(
-                        renamed(&column.name, &names, "x_", Quoted::IsRenamed),
+                        renamed(&column.name, &names, "x_", Renaming::IsRenamed),
                         column.name,
                         "{}",
                         entry.name

@@ -14,7 +14,7 @@ use highwater_model::numbers::{ceil_to_u64, round_to_u32, round_to_u64, to_f64};
 
 /// The limited resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Limited {
+pub enum LimitedResource {
     /// Cores, with more than enough sessions.
     Cpu,
     /// Cores, with a rate above their capacity.
@@ -45,7 +45,7 @@ pub enum Limited {
     LoadGeneratorAtARate,
 }
 
-impl Limited {
+impl LimitedResource {
     /// All variants.
     pub const ALL: &[Self] = &[
         Self::LoadGenerator,
@@ -133,11 +133,11 @@ const REQUEST_S: f64 = 0.0005;
 
 impl Cluster {
     /// A cluster with a capacity of 100 to 300 ops per second, in large batches, with all of its nodes.
-    fn drawn(noise: &mut Noise, limited: Limited) -> Self {
-        let is_uneven = matches!(limited, Limited::SlowNode | Limited::FewShards);
+    fn drawn(noise: &mut Noise, limited: LimitedResource) -> Self {
+        let is_uneven = matches!(limited, LimitedResource::SlowNode | LimitedResource::FewShards);
         let nodes =
             if is_uneven { one_of(noise, &[3, 4, 6]) } else { one_of(noise, &[1, 2, 3, 5]) };
-        let (shards, copies) = if limited == Limited::FewShards {
+        let (shards, copies) = if limited == LimitedResource::FewShards {
             (1, 1)
         } else {
             (nodes * one_of(noise, &[1, 2]), one_of(noise, &[1, 2]).min(nodes))
@@ -159,7 +159,7 @@ impl Cluster {
             cores,
             copies,
             pieces_of_node: pieces / f64::from(nodes),
-            batch: if limited == Limited::Batch { small } else { u64::from(batch) },
+            batch: if limited == LimitedResource::Batch { small } else { u64::from(batch) },
         }
     }
 
@@ -179,7 +179,7 @@ impl Cluster {
 
 impl Case {
     /// The case for a seed.
-    pub fn new(limited: Limited, seed: u64) -> Self {
+    pub fn new(limited: LimitedResource, seed: u64) -> Self {
         let mut noise = Noise::new(seed ^ ((limited as u64) << 56));
         let mut cluster = Cluster::drawn(&mut noise, limited);
         let mut sessions = cluster.many_sessions(&mut noise);
@@ -188,30 +188,32 @@ impl Case {
         let rows = to_f64(cluster.batch);
         let at = |part: f64| Load::Open { rows_per_s: ceil_to_u64(part * ops_per_s * rows) };
         let more = match limited {
-            Limited::Cpu | Limited::FewShards => "&queue=inf".to_owned(),
-            Limited::CpuAtARate => {
+            LimitedResource::Cpu | LimitedResource::FewShards => "&queue=inf".to_owned(),
+            LimitedResource::CpuAtARate => {
                 load = at(between(&mut noise, 1.2, 1.6));
                 sessions *= 4;
                 String::new()
             }
-            Limited::SlowNode => {
+            LimitedResource::SlowNode => {
                 let node = u64::from(cluster.nodes - 1);
                 format!("&queue=inf&slow_node={node}:{:.2}", between(&mut noise, 0.25, 0.5))
             }
-            Limited::Disk | Limited::DiskCredit => cluster.disk(&mut noise, limited),
-            Limited::LoadGenerator | Limited::LoadGeneratorAtARate => {
+            LimitedResource::Disk | LimitedResource::DiskCredit => {
+                cluster.disk(&mut noise, limited)
+            }
+            LimitedResource::LoadGenerator | LimitedResource::LoadGeneratorAtARate => {
                 let part = between(&mut noise, 0.2, 0.6);
-                if limited == Limited::LoadGeneratorAtARate {
+                if limited == LimitedResource::LoadGeneratorAtARate {
                     load = at(1.2 * part);
                     sessions *= 4;
                 }
                 format!("&queue=inf&client={}", round_to_u64(part * ops_per_s * rows))
             }
-            Limited::Locks => {
+            LimitedResource::Locks => {
                 let ops_per_s = ops_per_s * between(&mut noise, 0.2, 0.6);
                 format!("&queue=inf&lock={}ns", round_to_u64(1e9 / ops_per_s))
             }
-            Limited::Pool => {
+            LimitedResource::Pool => {
                 load = at(between(&mut noise, 0.6, 0.8));
                 sessions *= 8;
                 // Slots that one op needs while all cores are idle, plus less than those of a second op.
@@ -220,14 +222,16 @@ impl Case {
                 let places = one + noise.uniform() * pieces;
                 format!("&queue={}", round_to_u64(places.floor()))
             }
-            Limited::Sessions | Limited::SessionsAtARate | Limited::Batch => {
-                sessions = if limited == Limited::Batch {
+            LimitedResource::Sessions
+            | LimitedResource::SessionsAtARate
+            | LimitedResource::Batch => {
+                sessions = if limited == LimitedResource::Batch {
                     let cores = f64::from(cluster.nodes * cluster.cores);
                     round_to_u32(cores * between(&mut noise, 1.0, 2.0))
                 } else {
                     one_of(&mut noise, &[1, 2, 4, 8])
                 };
-                if limited == Limited::SessionsAtARate {
+                if limited == LimitedResource::SessionsAtARate {
                     load = at(between(&mut noise, 0.6, 0.9));
                 }
                 // Each session sends an op per round trip; together they use this fraction of the capacity.
@@ -235,7 +239,7 @@ impl Case {
                 let round_trip_us = f64::from(sessions) / (part * ops_per_s) * 1e6;
                 format!("&queue=inf&rtt={}us", round_to_u64(round_trip_us))
             }
-            Limited::Nothing => {
+            LimitedResource::Nothing => {
                 load = at(between(&mut noise, 0.3, 0.6));
                 sessions *= 4;
                 "&queue=inf".to_owned()
@@ -248,13 +252,13 @@ impl Case {
 
 impl Cluster {
     /// Disks with a fraction of the cores' capacity, at once or after their credit has ended.
-    fn disk(&self, noise: &mut Noise, limited: Limited) -> String {
+    fn disk(&self, noise: &mut Noise, limited: LimitedResource) -> String {
         let rows_per_s = self.capacity() * to_f64(self.batch);
         // Shards and their copies are evenly distributed.
         let of_node = rows_per_s * f64::from(self.copies) / f64::from(self.nodes);
         let disk = of_node * between(noise, 0.2, 0.6);
         let mut words = format!("&queue=inf&disk={}", round_to_u64(disk));
-        if limited == Limited::DiskCredit {
+        if limited == LimitedResource::DiskCredit {
             // Two seconds of warm-up, and a part of the ten measured ones.
             let seconds = 2.0 + between(noise, 0.5, 3.0);
             let burst = (of_node - disk) * seconds;

@@ -13,7 +13,7 @@ use highwater_model::record::RunRecord;
 
 use crate::accuracy;
 
-pub use case::{Case, Limited};
+pub use case::{Case, LimitedResource};
 
 /// Runs per kind in the documents.
 const RUNS: u64 = 10;
@@ -26,7 +26,7 @@ pub fn matrix() -> String {
 /// How often each resource was named, by limited resource.
 #[derive(Debug, Default)]
 pub struct Matrix {
-    named: BTreeMap<(Limited, Option<Resource>), u64>,
+    named: BTreeMap<(LimitedResource, Option<Resource>), u64>,
     /// Runs per kind.
     runs: u64,
     /// Each run for which another resource was named, or none.
@@ -39,7 +39,7 @@ impl Matrix {
     /// The matrix of this number of runs per kind.
     pub fn new(runs: u64) -> Self {
         let mut matrix = Self { runs, ..Self::default() };
-        for &limited in Limited::ALL {
+        for &limited in LimitedResource::ALL {
             for seed in highwater_analysis::synthetic::seeds_of_version(runs) {
                 let case = Case::new(limited, seed);
                 let record = run::record(&case);
@@ -60,7 +60,7 @@ impl Matrix {
     }
 
     /// Fraction of the runs for which the limited resource was named.
-    pub fn right(&self, limited: Limited) -> f64 {
+    pub fn right(&self, limited: LimitedResource) -> f64 {
         let right: u64 = self
             .named
             .iter()
@@ -114,7 +114,7 @@ fn table(matrix: &Matrix) -> String {
     let columns: BTreeSet<_> = named.map(|named| (named.is_none(), named)).collect();
     let heads: Vec<&str> = columns.iter().map(|(_, named)| head(*named)).collect();
     let mut text = accuracy::head(&format!("limited | {}", heads.join(" | ")));
-    for &limited in Limited::ALL {
+    for &limited in LimitedResource::ALL {
         let cells: Vec<String> = columns
             .iter()
             .map(|(_, named)| match matrix.named.get(&(limited, *named)) {

@@ -8,7 +8,7 @@ const RIGHT: f64 = 0.9;
 fn check(runs: u64) {
     let matrix = Matrix::new(runs);
     println!("{}", table(&matrix));
-    for &limited in Limited::ALL {
+    for &limited in LimitedResource::ALL {
         let right = matrix.right(limited);
         assert!(right >= RIGHT, "{limited:?}: {right}: {:#?}", matrix.wrong);
     }

@@ -14,7 +14,7 @@ use highwater_model::table_shape::TableShape;
 use highwater_model::user_error::UserError;
 
 use super::cluster::Peers;
-use super::connect::Opened;
+use super::connect::OpenConnection;
 use super::dialect::MYSQL;
 use super::encode::Mode;
 use super::facts::Product;
@@ -35,7 +35,7 @@ pub(super) struct MySqlServer {
 
 /// Operations before and after the load on that connection.
 pub(super) fn admin(
-    opened: Opened,
+    opened: OpenConnection,
     node: &Node,
     peers: Peers,
     mode: Mode,

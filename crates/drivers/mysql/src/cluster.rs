@@ -17,7 +17,7 @@ use highwater_driver::time_limit;
 use highwater_model::op::{BoundTable, BoundWorkload};
 use highwater_model::user_error::{UserError, UserErrorKind};
 
-use super::connect::{self, Opened};
+use super::connect::{self, OpenConnection};
 use super::dialect::MYSQL;
 use super::encode::Mode;
 use super::options::Node;
@@ -61,7 +61,7 @@ const AWAY: &str = "away";
 /// Waits until the node has everything committed before, such as the tables of a run; a node that lost its cluster
 /// refuses.
 pub(super) async fn catch_up(
-    opened: &mut Opened,
+    opened: &mut OpenConnection,
     mode: Mode,
     place: &str,
 ) -> Result<(), UserError> {
@@ -76,7 +76,7 @@ pub(super) async fn catch_up(
 }
 
 /// Makes every later statement of the session wait this way.
-pub(super) async fn see_all(opened: &mut Opened, place: &str) -> Result<(), UserError> {
+pub(super) async fn see_all(opened: &mut OpenConnection, place: &str) -> Result<(), UserError> {
     if opened.replicates {
         rows_of(&mut opened.connection, place, SEES_ALL).await?;
         rows_of(&mut opened.connection, place, "SELECT 1").await?;

@@ -36,7 +36,7 @@ const TABLE_LOCK_SECONDS: u32 = 50;
 const PACKET_MAX: usize = 1024 * 1024;
 
 /// A connection that is ready for statements.
-pub(super) struct Opened {
+pub(super) struct OpenConnection {
     pub(super) connection: Connection,
     pub(super) product: Product,
     /// Maximum bytes of a statement.
@@ -46,7 +46,10 @@ pub(super) struct Opened {
 }
 
 /// Connects within the login's time limit.
-pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Opened, UserError> {
+pub(super) async fn open(
+    node: &Node,
+    timeline: &Rc<dyn Timeline>,
+) -> Result<OpenConnection, UserError> {
     let opening = async {
         let attempt = async |encrypted| attempt(node, encrypted).await;
         let connection = by_kind(&node.tls, &node.shown, attempt).await?;
@@ -221,7 +224,7 @@ fn not_private(node: &Node) -> UserError {
 }
 
 /// The initial statements of every session.
-async fn settle(node: &Node, mut connection: Connection) -> Result<Opened, UserError> {
+async fn settle(node: &Node, mut connection: Connection) -> Result<OpenConnection, UserError> {
     let sql = "SELECT version(), @@version_comment, @@max_allowed_packet";
     let rows = rows_of(&mut connection, &node.shown, sql).await?;
     let [version, comment, packet_max] = values(rows.into_iter().flatten());
@@ -239,7 +242,7 @@ async fn settle(node: &Node, mut connection: Connection) -> Result<Opened, UserE
         let rows = rows_of(&mut connection, &node.shown, sql).await?;
         rows.into_iter().flatten().flatten().any(|text| text == "ON")
     };
-    Ok(Opened {
+    Ok(OpenConnection {
         replicates,
         connection,
         product,

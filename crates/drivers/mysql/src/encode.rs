@@ -75,18 +75,18 @@ impl Mode {
 #[derive(Debug)]
 pub(super) enum Plan {
     /// A prepared query.
-    Query(Prepared),
+    Query(PreparedStatement),
     /// A query with its values in its text: never prepared.
     Literal(LiteralSql),
     /// Statements between [`BEGIN`] and [`COMMIT`].
-    Transaction(Vec<(Prepared, BoundStatement)>),
+    Transaction(Vec<(PreparedStatement, BoundStatement)>),
     /// A batch insert.
     Insert(InsertPlan),
 }
 
 /// A prepared statement.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Prepared {
+pub(super) struct PreparedStatement {
     /// The server's statement id.
     pub(super) id: u32,
     /// For each placeholder, the index of its value.
@@ -152,7 +152,7 @@ pub(super) fn encode(plans: &[Plan], op: &Op, out: &mut Vec<u8>) {
 
 fn execute<'v>(
     out: &mut Vec<u8>,
-    prepared: &Prepared,
+    prepared: &PreparedStatement,
     value: impl Fn(usize) -> Option<&'v Value> + Clone,
 ) {
     let cells = prepared
@@ -163,7 +163,11 @@ fn execute<'v>(
 }
 
 /// One command per statement, so that each can wait for the response to the previous one.
-fn transaction(out: &mut Vec<u8>, statements: &[(Prepared, BoundStatement)], values: &[Value]) {
+fn transaction(
+    out: &mut Vec<u8>,
+    statements: &[(PreparedStatement, BoundStatement)],
+    values: &[Value],
+) {
     wire::query(out, BEGIN);
     for (prepared, statement) in statements {
         let own: Vec<&Value> = statement.values_of(values).collect();

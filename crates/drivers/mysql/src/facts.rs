@@ -17,7 +17,7 @@ use highwater_driver::telemetry::{
 };
 use highwater_model::user_error::UserError;
 
-use super::connect::Opened;
+use super::connect::OpenConnection;
 use super::dialect::MYSQL;
 use super::encode::Mode;
 use super::options::Node;
@@ -206,7 +206,7 @@ pub(super) struct WireReader {
 
 impl WireReader {
     /// For the server at `node`.
-    pub(super) fn new(opened: Opened, node: &Node) -> Self {
+    pub(super) fn new(opened: OpenConnection, node: &Node) -> Self {
         let figures = FIGURES.iter().chain(NODE_FIGURES);
         let names: Vec<String> = figures.map(|figure| format!("'{}'", figure.source)).collect();
         Self {
@@ -217,7 +217,7 @@ impl WireReader {
     }
 
     /// Adds another node to poll.
-    pub(super) fn add(&mut self, opened: Opened, node: &Node) {
+    pub(super) fn add(&mut self, opened: OpenConnection, node: &Node) {
         self.nodes.push((opened.connection, node.clone()));
     }
 }

@@ -6,8 +6,8 @@ use highwater_driver::sql::dialect::{backquoted, quoted_length};
 use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload};
 use highwater_model::user_error::UserError;
 
-use super::connect::Opened;
-use super::encode::{InsertPlan, Mode, Plan, Prepared};
+use super::connect::OpenConnection;
+use super::encode::{InsertPlan, Mode, Plan, PreparedStatement};
 use super::errors::{Failure, ServerError};
 use super::wire;
 use super::wire::{Connection, Reader, command};
@@ -21,7 +21,7 @@ const NO_FILE: &str = "highwater";
 
 /// Prepares every op of the workload; the plans are in the workload's order.
 pub(super) async fn prepare(
-    opened: &mut Opened,
+    opened: &mut OpenConnection,
     workload: &BoundWorkload,
     mode: Mode,
     place: &str,
@@ -60,18 +60,18 @@ async fn prepare_query(
     sql: &str,
     parameters: usize,
     place: &Place,
-) -> Result<Prepared, UserError> {
+) -> Result<PreparedStatement, UserError> {
     let (text, values) = positional(sql);
     let (id, count) =
         prepare_one(connection, &text).await.map_err(|failure| place.failed(failure))?;
     if count != values.len() || values.iter().any(|position| *position >= parameters) {
         return Err(place.miscounted(count, parameters, "?"));
     }
-    Ok(Prepared { id, values })
+    Ok(PreparedStatement { id, values })
 }
 
 async fn prepare_insert(
-    opened: &mut Opened,
+    opened: &mut OpenConnection,
     table: &BoundTable,
     mode: Mode,
     place: &Place,

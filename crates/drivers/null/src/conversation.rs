@@ -69,21 +69,21 @@ enum Part {
 }
 
 /// One connection.
-pub(super) struct Framed<M> {
+pub(super) struct FramedConnection<M> {
     messages: M,
     part: Part,
     /// First of a head, then of a body.
     kept: Vec<u8>,
 }
 
-impl<M> Framed<M> {
+impl<M> FramedConnection<M> {
     /// A connection with these messages.
     pub(super) fn new(messages: M) -> Self {
         Self { messages, part: Part::default(), kept: Vec::new() }
     }
 }
 
-impl<M: Messages> Conversation for Framed<M> {
+impl<M: Messages> Conversation for FramedConnection<M> {
     fn greet(&mut self, answer: &mut Vec<u8>) {
         self.messages.greet(answer);
     }

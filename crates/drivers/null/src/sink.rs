@@ -23,7 +23,7 @@ use highwater_driver_postgres::{POSTGRESQL, PostgresDriver};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
-use super::conversation::{Conversation, Framed, HttpServer, WorkloadTables};
+use super::conversation::{Conversation, FramedConnection, HttpServer, WorkloadTables};
 use super::{clickhouse, cratedb, mysql, postgres};
 
 /// Bytes of one read.
@@ -101,8 +101,8 @@ fn serve(
 fn begin(protocol: Protocol, tables: &Arc<WorkloadTables>) -> Box<dyn Conversation + Send> {
     let tables = Arc::clone(tables);
     match protocol {
-        Protocol::Postgres => Box::new(Framed::new(postgres::Server::new(tables))),
-        Protocol::MySql => Box::new(Framed::new(mysql::Server::default())),
+        Protocol::Postgres => Box::new(FramedConnection::new(postgres::Server::new(tables))),
+        Protocol::MySql => Box::new(FramedConnection::new(mysql::Server::default())),
         Protocol::Crate => Box::new(HttpServer::new(cratedb::Endpoint::default())),
         Protocol::ClickHouse => Box::new(HttpServer::new(clickhouse::Interface::new(tables))),
     }

@@ -9,7 +9,7 @@ use highwater_model::table_shape::TableShape;
 use highwater_model::units::Nanos;
 use postgres_protocol::escape::escape_literal;
 
-use super::connect::{self, Opened};
+use super::connect::{self, OpenConnection};
 use super::options::Node;
 use super::product::Product;
 use super::wire::Connection;
@@ -53,7 +53,7 @@ pub(super) struct PostgresServer {
 
 /// Operations before and after the load on that connection to one of the nodes.
 pub(super) fn admin(
-    opened: Opened,
+    opened: OpenConnection,
     node: &Node,
     nodes: &[Node],
     insert: Inserts,

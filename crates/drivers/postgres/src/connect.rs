@@ -26,7 +26,7 @@ use super::wire::Connection;
 use crate::product::Product;
 
 /// A connection that is ready for queries.
-pub(super) struct Opened {
+pub(super) struct OpenConnection {
     pub(super) connection: Connection,
     /// Determined from the parameters that the server reported.
     pub(super) product: Product,
@@ -39,7 +39,10 @@ pub(super) struct Opened {
 }
 
 /// Connects within the login's time limit.
-pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Opened, UserError> {
+pub(super) async fn open(
+    node: &Node,
+    timeline: &Rc<dyn Timeline>,
+) -> Result<OpenConnection, UserError> {
     let attempt = async |encrypted| attempt(node, encrypted).await;
     let opening = by_kind(&node.tls, &node.shown, attempt);
     let bound = node.login.connect_timeout;
@@ -67,7 +70,7 @@ pub(super) async fn explained(
     error
 }
 
-async fn attempt(node: &Node, encrypted: bool) -> Result<Opened, AttemptError> {
+async fn attempt(node: &Node, encrypted: bool) -> Result<OpenConnection, AttemptError> {
     let stream = connect(node, encrypted).await?;
     let started = start_up(node, Connection::new(stream)).await;
     started.map_err(|error| match error {
@@ -115,7 +118,7 @@ async fn connect(node: &Node, encrypted: bool) -> Result<Stream, AttemptError> {
     }
 }
 
-async fn start_up(node: &Node, mut connection: Connection) -> Result<Opened, StartUpError> {
+async fn start_up(node: &Node, mut connection: Connection) -> Result<OpenConnection, StartUpError> {
     let login = &node.login;
     let mut parameters = vec![
         ("user", login.user.as_str()),
@@ -169,7 +172,7 @@ async fn start_up(node: &Node, mut connection: Connection) -> Result<Opened, Sta
         let answered = connection.request(&request, |_| Ok(())).await;
         answered.map_err(StartUpError::Server)?;
     }
-    Ok(Opened { connection, product, copies: product.copies(&version), reported, pooled })
+    Ok(OpenConnection { connection, product, copies: product.copies(&version), reported, pooled })
 }
 
 /// Whether the responding process differs from the one that accepted the login, which indicates a pooler. A pooler with

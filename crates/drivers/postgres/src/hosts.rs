@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 
-use super::connect::{self, Opened};
+use super::connect::{self, OpenConnection};
 use super::facts::mismatch;
 use super::options::{HostOrder, Node, SessionAttributes};
 use highwater_driver::contract::{Timeline, in_turn};
@@ -45,7 +45,7 @@ impl Hosts {
         number: u32,
         attempt: u32,
         timeline: &Rc<dyn Timeline>,
-    ) -> Result<(&Node, Opened), UserError> {
+    ) -> Result<(&Node, OpenConnection), UserError> {
         let first = self.first(number, attempt);
         if !self.are_chosen() {
             let node = network::nth(&self.nodes, first)?;
@@ -61,8 +61,8 @@ impl Hosts {
     /// Opens a connection other than a session's: to the first acceptable host that opens.
     pub(super) async fn open_any(
         &self,
-        open: impl AsyncFn(&Node) -> Result<Opened, UserError>,
-    ) -> Result<(&Node, Opened), UserError> {
+        open: impl AsyncFn(&Node) -> Result<OpenConnection, UserError>,
+    ) -> Result<(&Node, OpenConnection), UserError> {
         let (host, opened) = self.choose(0, open).await?;
         Ok((network::nth(&self.nodes, host)?, opened))
     }
@@ -101,8 +101,8 @@ impl Hosts {
     async fn choose(
         &self,
         first: usize,
-        open: impl AsyncFn(&Node) -> Result<Opened, UserError>,
-    ) -> Result<(usize, Opened), UserError> {
+        open: impl AsyncFn(&Node) -> Result<OpenConnection, UserError>,
+    ) -> Result<(usize, OpenConnection), UserError> {
         let prefers =
             |node: &Node| node.login.session_attributes == SessionAttributes::PreferStandby;
         let rounds = if self.nodes.iter().any(prefers) { 2 } else { 1 };

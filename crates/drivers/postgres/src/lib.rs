@@ -13,7 +13,7 @@ use std::sync::Arc;
 use highwater_model::op::PlaceholderStyle;
 
 use admin::Inserts;
-use connect::Opened;
+use connect::OpenConnection;
 use encode::Mode;
 use highwater_driver::contract::{
     Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetOptions, Timeline,
@@ -94,7 +94,7 @@ struct PostgresTarget {
 
 impl PostgresTarget {
     /// The insert mode for the connected server.
-    fn mode(&self, opened: &Opened, place: &str) -> Result<Mode, UserError> {
+    fn mode(&self, opened: &OpenConnection, place: &str) -> Result<Mode, UserError> {
         let Some(mode) = self.insert else {
             return Ok(if opened.pooled {
                 Mode::Values
@@ -112,14 +112,14 @@ impl PostgresTarget {
 }
 
 /// The insert modes that a server does not support, each with the reason.
-fn refused(opened: &Opened) -> Vec<(&'static str, &'static str)> {
+fn refused(opened: &OpenConnection) -> Vec<(&'static str, &'static str)> {
     let names = Mode::NAMES.iter().copied();
     let refused = |name| Some((name, refusal(Mode::from_name(name)?, opened)?.0));
     names.filter_map(refused).collect()
 }
 
 /// Why a mode cannot be used, and the alternative.
-fn refusal(mode: Mode, opened: &Opened) -> Option<(&'static str, &'static str)> {
+fn refusal(mode: Mode, opened: &OpenConnection) -> Option<(&'static str, &'static str)> {
     if !mode.is_taken_by(opened.product) {
         return Some(("the server takes `--insert values` only", "leave out `--insert`"));
     }

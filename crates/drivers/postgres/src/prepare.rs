@@ -3,9 +3,10 @@
 use highwater_model::op::{BoundOpKind, BoundStatement, BoundTable, BoundWorkload, ColumnType};
 use postgres_protocol::escape::escape_identifier;
 
-use super::connect::Opened;
+use super::connect::OpenConnection;
 use super::encode::{
-    BEGIN, COMMIT, Field, InsertPlan, LastParse, Mode, Plan, Prepared, numbers, placeholders,
+    BEGIN, COMMIT, Field, InsertPlan, LastParse, Mode, Plan, PreparedStatement, numbers,
+    placeholders,
 };
 use super::errors::Failure;
 use super::wire;
@@ -21,7 +22,7 @@ const SMALL_STATEMENT_ROWS: usize = 250;
 
 /// Prepares every op of the workload; the plans are in the workload's order.
 pub(super) async fn prepare(
-    opened: &mut Opened,
+    opened: &mut OpenConnection,
     workload: &BoundWorkload,
     mode: Mode,
     place: &str,
@@ -59,10 +60,10 @@ pub(super) async fn prepare(
 }
 
 async fn prepare_all(
-    opened: &mut Opened,
+    opened: &mut OpenConnection,
     statements: &[BoundStatement],
     place: &Place,
-) -> Result<Vec<(Prepared, BoundStatement)>, UserError> {
+) -> Result<Vec<(PreparedStatement, BoundStatement)>, UserError> {
     let mut all = Vec::with_capacity(statements.len());
     for (position, statement) in statements.iter().enumerate() {
         let name = format!("q{}_{position}", place.op);
@@ -75,12 +76,12 @@ async fn prepare_all(
 }
 
 async fn prepare_query(
-    opened: &mut Opened,
+    opened: &mut OpenConnection,
     name: String,
     sql: &str,
     parameters: &[ColumnType],
     place: &Place,
-) -> Result<Prepared, UserError> {
+) -> Result<PreparedStatement, UserError> {
     let declared: Vec<u32> =
         parameters.iter().map(|kind| declared(opened.product, *kind)).collect();
     let name = if opened.pooled { String::new() } else { name };
@@ -91,11 +92,11 @@ async fn prepare_query(
     }
     let parse = unnamed_parse(opened, sql, &types);
     let parameters = fields(parameters.iter().copied(), &types);
-    Ok(Prepared { name, parse, parameters })
+    Ok(PreparedStatement { name, parse, parameters })
 }
 
 /// Parse for unnamed statements, sent before each execution.
-fn unnamed_parse(opened: &Opened, sql: &str, types: &[u32]) -> Vec<u8> {
+fn unnamed_parse(opened: &OpenConnection, sql: &str, types: &[u32]) -> Vec<u8> {
     let mut parse = Vec::new();
     if opened.pooled {
         wire::parse(&mut parse, "", sql, types);
@@ -122,7 +123,7 @@ fn fields(kinds: impl Iterator<Item = ColumnType>, types: &[u32]) -> Vec<Field> 
 }
 
 async fn prepare_insert(
-    opened: &mut Opened,
+    opened: &mut OpenConnection,
     table: &BoundTable,
     mode: Mode,
     place: &Place,
@@ -206,7 +207,7 @@ fn copy_statement(table: &BoundTable, binary: bool) -> String {
 
 /// Prepares a statement, and returns the types of its parameters.
 async fn describe(
-    opened: &mut Opened,
+    opened: &mut OpenConnection,
     name: &str,
     sql: &str,
     types: &[u32],

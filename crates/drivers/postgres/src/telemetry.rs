@@ -1,7 +1,7 @@
 //! Polls the server's telemetry in one statement: transactions, waits, locks, the log, checkpoints,
 //! disk. Its views depend on its version. Must not compute rates.
 
-use super::connect::Opened;
+use super::connect::OpenConnection;
 use super::options::Node;
 use super::wire::Connection;
 use crate::product::Product;
@@ -157,7 +157,7 @@ pub(super) struct WireReader {
 impl WireReader {
     /// `None` for a product without supported telemetry: YugabyteDB has PostgreSQL's views, but they do not count its
     /// storage's work.
-    pub(super) fn new(opened: Opened, node: &Node) -> Option<Self> {
+    pub(super) fn new(opened: OpenConnection, node: &Node) -> Option<Self> {
         let none = [Product::CockroachDb, Product::YugabyteDb];
         (!none.contains(&opened.product)).then(|| Self {
             connection: opened.connection,

@@ -25,7 +25,7 @@ const MAX_REMEMBERED: usize = 65_536;
 
 /// Counts of the planted faults.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Planted {
+pub struct PlantedFaults {
     /// Rows acknowledged (or with a lost acknowledgment) but not stored.
     pub dropped_rows: u64,
     /// Rows stored twice.
@@ -88,7 +88,7 @@ pub(super) struct Cluster {
     seed: Seed,
     nodes: Vec<Node>,
     tables: Vec<Table>,
-    planted: Planted,
+    planted: PlantedFaults,
     /// The load generator's output rate; `None` without a limit.
     client: Option<Disk>,
     /// The lock of all inserts, as a node that does one piece of work at a time; `None` without a lock.
@@ -124,7 +124,7 @@ impl Cluster {
             parameters,
             seed,
             tables: Vec::new(),
-            planted: Planted::default(),
+            planted: PlantedFaults::default(),
             latest: Nanos::ZERO,
             busy_until: Nanos::ZERO,
             attempts: HashMap::new(),
@@ -138,7 +138,7 @@ impl Cluster {
     }
 
     /// Planted faults so far.
-    pub(super) fn planted(&self) -> Planted {
+    pub(super) fn planted(&self) -> PlantedFaults {
         self.planted
     }
 

@@ -25,7 +25,7 @@ use highwater_model::op::{BoundOpKind, BoundWorkload, PlaceholderStyle};
 use highwater_model::plan::AuditLevel;
 use highwater_model::units::{Nanos, Seed};
 
-pub use self::cluster::Planted;
+pub use self::cluster::PlantedFaults;
 pub use self::parameters::{ServiceDistribution, SimClock, SimParameters, Stall, Warm, capacity};
 pub use self::text::PARAMETERS;
 
@@ -109,7 +109,7 @@ impl SimTarget {
     }
 
     /// The planted faults so far, which an audit should find.
-    pub fn planted(&self) -> Planted {
+    pub fn planted(&self) -> PlantedFaults {
         lock(&self.cluster).planted()
     }
 }

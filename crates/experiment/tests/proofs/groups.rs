@@ -4,7 +4,7 @@ use std::path::Path;
 
 use highwater_analysis::comparison::Verdict;
 use highwater_analysis::group::comparisons;
-use highwater_experiment::trials::Requested;
+use highwater_experiment::trials::NextTrial;
 use highwater_experiment::{GroupRun, check};
 use highwater_model::event::Event;
 use highwater_model::group::{GroupOutcome, GroupRecord, VariantRecord};
@@ -51,7 +51,7 @@ fn run_in(
     watched: &Watched,
 ) -> Result<ExperimentRecord, UserError> {
     let targets = group.variants.clone();
-    let job_of = |requested: &Requested<GroupRun>| {
+    let job_of = |requested: &NextTrial<GroupRun>| {
         let target = &targets[requested.trial.variant].urls[0];
         let mut job = Job::new(target, &[("latest-metrics", closed(4))]);
         job.step = LENGTH;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use highwater_experiment::Probe;
-use highwater_experiment::trials::{Requested, TrialPlace};
+use highwater_experiment::trials::{NextTrial, TrialPlace};
 use highwater_model::plan::{AuditLevel, Objective, Unit};
 use highwater_model::record::{ExperimentRecord, InterventionRecord};
 use highwater_model::search::{
@@ -109,7 +109,7 @@ impl Hunt {
         }
     }
 
-    fn job_of(&self, requested: &Requested<Probe>) -> Job {
+    fn job_of(&self, requested: &NextTrial<Probe>) -> Job {
         let mut job = self.job.clone();
         let pace = match (requested.trial.at, self.axis) {
             (None, _) => PaceInput::Closed(Some(self.closed_sessions)),
@@ -159,7 +159,7 @@ impl Hunt {
     ) -> Result<ExperimentRecord, UserError> {
         let jobs = Jobs {
             experiment: self.search(),
-            job_of: &|requested: &Requested<Probe>| self.job_of(requested),
+            job_of: &|requested: &NextTrial<Probe>| self.job_of(requested),
             chances_of: |_| 0,
             first: Probe { purpose: ProbePurpose::Estimate, at: None },
             settle: Nanos::ZERO,

@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::path::Path;
 use std::rc::Rc;
 
-use highwater_analysis::Ended;
+use highwater_analysis::RunEnding;
 use highwater_driver::interrupts::{self, Interrupter, Interrupts};
-use highwater_experiment::trials::{PreparedTrial, Requested, TrialMaker, TrialPlace};
+use highwater_experiment::trials::{NextTrial, PreparedTrial, TrialMaker, TrialPlace};
 use highwater_experiment::{Experiment, ExperimentRun, run};
 use highwater_model::event::Event;
 use highwater_model::plan::Plan;
@@ -78,7 +78,7 @@ impl Observer for Impatient {
 pub(crate) struct Jobs<'a, E: Experiment> {
     pub(crate) experiment: E,
     /// The job of each trial.
-    pub(crate) job_of: &'a dyn Fn(&Requested<E::Trial>) -> Job,
+    pub(crate) job_of: &'a dyn Fn(&NextTrial<E::Trial>) -> Job,
     /// Added to the seed of a trial's target, but not to that of its plan.
     pub(crate) chances_of: fn(&E::Trial) -> u64,
     /// The trial for whose plan the experiment's directory is made.
@@ -96,7 +96,7 @@ impl<E: Experiment> Jobs<'_, E> {
         watched: &Watched,
     ) -> Result<ExperimentRecord, UserError> {
         let maker = Maker { root, job_of: self.job_of, chances_of: self.chances_of };
-        let first = maker.plan(&Requested {
+        let first = maker.plan(&NextTrial {
             number: 1,
             trial: self.first,
             is_first: true,
@@ -115,12 +115,12 @@ impl<E: Experiment> Jobs<'_, E> {
 
 struct Maker<'a, T> {
     root: &'a Path,
-    job_of: &'a dyn Fn(&Requested<T>) -> Job,
+    job_of: &'a dyn Fn(&NextTrial<T>) -> Job,
     chances_of: fn(&T) -> u64,
 }
 
 impl<T> Maker<'_, T> {
-    fn plan(&self, requested: &Requested<T>) -> Plan {
+    fn plan(&self, requested: &NextTrial<T>) -> Plan {
         let job = (self.job_of)(requested);
         job.plan(&job.workload(), 16)
     }
@@ -129,7 +129,7 @@ impl<T> Maker<'_, T> {
 impl<T> TrialMaker<T> for Maker<'_, T> {
     fn prepare<'a>(
         &'a self,
-        requested: &'a Requested<T>,
+        requested: &'a NextTrial<T>,
         _: &'a TrialPlace,
     ) -> Result<PreparedTrial<'a>, UserError> {
         Ok(PreparedTrial::new(self.plan(requested), |plan, directory| {
@@ -143,5 +143,5 @@ impl<T> TrialMaker<T> for Maker<'_, T> {
 
 /// The program's exit code.
 pub(crate) fn code(record: &ExperimentRecord) -> u8 {
-    highwater_analysis::exit_code(&record.judgments, Ended::from_incidents(&record.incidents))
+    highwater_analysis::exit_code(&record.judgments, RunEnding::from_incidents(&record.incidents))
 }

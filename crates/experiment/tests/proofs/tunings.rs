@@ -4,7 +4,7 @@ use std::path::Path;
 
 use highwater_analysis::tuning::probes_most;
 use highwater_experiment::Configuration;
-use highwater_experiment::trials::Requested;
+use highwater_experiment::trials::NextTrial;
 use highwater_model::event::Event;
 use highwater_model::plan::Unit;
 use highwater_model::record::ExperimentRecord;
@@ -69,7 +69,7 @@ fn tune(
     settle: Nanos,
     watched: &Watched,
 ) -> Result<ExperimentRecord, UserError> {
-    let job_of = |requested: &Requested<Configuration>| {
+    let job_of = |requested: &NextTrial<Configuration>| {
         let mut job = pattern.clone();
         job.streams[0].1 = vec![closed(SESSIONS[requested.trial.at[0]])];
         job.seed += u64::from(requested.number);

@@ -644,7 +644,7 @@ const WORDS_APART: f64 = 8.0;
 const AROUND: f64 = 6.0;
 
 /// A cell with the middle of its bar and of its text, and the line of the text, from 0.
-struct Placed<'a> {
+struct PlacedCell<'a> {
     cell: &'a Cell,
     bar: f64,
     words: f64,
@@ -690,7 +690,7 @@ pub(super) fn strip(chart: &Chart, frame: &Frame) -> Markup {
 }
 
 /// Places each cell's text on the first line with enough space below its bar.
-fn placed<'a>(chart: &'a Chart, frame: &Frame) -> Vec<Placed<'a>> {
+fn placed<'a>(chart: &'a Chart, frame: &Frame) -> Vec<PlacedCell<'a>> {
     // The strip's name is to the left.
     let begin = width_of(chart.strip.name) + WORDS_APART;
     let mut free: Vec<f64> = Vec::new();
@@ -704,13 +704,13 @@ fn placed<'a>(chart: &'a Chart, frame: &Frame) -> Vec<Placed<'a>> {
             free.len() - 1
         });
         free[line] = words + half + WORDS_APART;
-        Placed { cell, bar, words, line: u32::try_from(line).unwrap_or(u32::MAX) }
+        PlacedCell { cell, bar, words, line: u32::try_from(line).unwrap_or(u32::MAX) }
     });
     placed.collect()
 }
 
 /// The width that the two closest bars allow.
-fn bar_width(placed: &[Placed<'_>]) -> f64 {
+fn bar_width(placed: &[PlacedCell<'_>]) -> f64 {
     let distances = placed.windows(2).map(|pair| pair[1].bar - pair[0].bar);
     let nearest = distances.fold(f64::INFINITY, f64::min);
     (nearest * (1.0 - FREE)).clamp(NARROWEST, WIDEST)

@@ -9,7 +9,8 @@ mod tests;
 use std::collections::BTreeSet;
 
 use highwater_analysis::comparison::{
-    Compared, Comparison, Criteria, Difference, ESTIMATE, Kind, POWER, Scale, Verdict, compare,
+    Comparison, Criteria, Difference, ESTIMATE, FigureComparison, Kind, POWER, Scale, Verdict,
+    compare,
 };
 use highwater_analysis::growth::{ComparedGrowths, Grown, compare_growths};
 use highwater_model::display::{
@@ -117,7 +118,8 @@ fn figures(comparison: &Comparison) -> Table {
 
 /// The primary figure and those that are not equal, below their head, and the number of the others.
 fn unequal(comparison: &Comparison) -> (Vec<Row>, usize) {
-    let is_shown = |compared: &&Compared| compared.verdict != Verdict::Equal || compared.is_primary;
+    let is_shown =
+        |compared: &&FigureComparison| compared.verdict != Verdict::Equal || compared.is_primary;
     let shown: Vec<Row> = comparison.figures.iter().filter(is_shown).map(row).collect();
     let equal = comparison.figures.len() - shown.len();
     (headed(HEAD, shown), equal)
@@ -227,7 +229,7 @@ fn lead(names: [&str; 2], comparison: &Comparison) -> String {
     if is_open { format!("{sentence}, inconclusive") } else { sentence }
 }
 
-fn caveat(comparison: &Comparison, primary: &Compared) -> Option<&'static str> {
+fn caveat(comparison: &Comparison, primary: &FigureComparison) -> Option<&'static str> {
     if comparison.is_guarded() {
         return Some("no verdict: the groups answer different questions");
     }
@@ -315,12 +317,12 @@ fn differs(comparison: &Comparison) -> LimitLine {
     }
 }
 
-fn keys(comparison: &Comparison, primary: &Compared) -> Vec<KeyFigure> {
+fn keys(comparison: &Comparison, primary: &FigureComparison) -> Vec<KeyFigure> {
     let [a, b] = figures_of(primary);
     let name = foreign(&primary.figure.full_name(), SHORT);
     let runs = comparison.runs.map(|runs| plural(runs, "run"));
     let number = |verdict: Verdict| {
-        let same: Vec<&Compared> = of_verdict(comparison, verdict).collect();
+        let same: Vec<&FigureComparison> = of_verdict(comparison, verdict).collect();
         let names = list(same.iter().map(|of| of.figure.name.as_str()), ", ");
         let note = foreign(&names, SHORT);
         let figure = format!("{} of {}", same.len(), comparison.figures.len());
@@ -337,7 +339,7 @@ fn keys(comparison: &Comparison, primary: &Compared) -> Vec<KeyFigure> {
 }
 
 /// Name of the figure with its place.
-fn name_of(compared: &Compared) -> String {
+fn name_of(compared: &FigureComparison) -> String {
     foreign(&compared.figure.full_name(), WORDS)
 }
 
@@ -358,7 +360,7 @@ fn rows(comparison: &Comparison) -> Vec<Row> {
     headed(HEAD, comparison.figures.iter().map(row))
 }
 
-fn row(compared: &Compared) -> Row {
+fn row(compared: &FigureComparison) -> Row {
     let [a, b] = figures_of(compared);
     let (figure, unit) = difference(compared);
     Row::new([
@@ -373,7 +375,7 @@ fn row(compared: &Compared) -> Row {
 }
 
 /// Place of a figure; `all` for the whole run.
-pub(crate) fn place_of(compared: &Compared) -> String {
+pub(crate) fn place_of(compared: &FigureComparison) -> String {
     match compared.figure.place.as_str() {
         "" => "all".to_owned(),
         place => foreign(place, WORDS),
@@ -381,17 +383,17 @@ pub(crate) fn place_of(compared: &Compared) -> String {
 }
 
 /// The means of both groups.
-pub(crate) fn figures_of(compared: &Compared) -> [String; 2] {
+pub(crate) fn figures_of(compared: &FigureComparison) -> [String; 2] {
     let figure = &compared.figure;
     means(compared).map(|mean| shown(&figure.unit, mean))
 }
 
-fn means(compared: &Compared) -> [f64; 2] {
+fn means(compared: &FigureComparison) -> [f64; 2] {
     [&compared.a, &compared.b].map(|values| mean(values, compared.figure.scale))
 }
 
 /// Difference of B with its sign, and the unit of the difference.
-pub(crate) fn difference(compared: &Compared) -> (String, String) {
+pub(crate) fn difference(compared: &FigureComparison) -> (String, String) {
     let scale = compared.figure.scale;
     let [a, b] = means(compared);
     let difference = match compared.effect {
@@ -411,7 +413,7 @@ const fn unit_of(scale: Scale) -> &'static str {
 }
 
 /// `-35.0% to -30.6%`.
-pub(crate) fn interval(compared: &Compared) -> String {
+pub(crate) fn interval(compared: &FigureComparison) -> String {
     let Some(effect) = compared.effect else {
         return ABSENT.to_owned();
     };
@@ -422,7 +424,7 @@ pub(crate) fn interval(compared: &Compared) -> String {
 }
 
 /// The smallest difference that matters.
-fn threshold(compared: &Compared) -> String {
+fn threshold(compared: &FigureComparison) -> String {
     of_scale(compared, compared.practical)
 }
 
@@ -478,7 +480,7 @@ const HEADLINES: usize = 3;
 
 /// `insert throughput -32.8%`: the decisive figures, the primary one first; only the primary one if none differs.
 fn headlines(comparison: &Comparison) -> Vec<String> {
-    let named = |compared: &&Compared| {
+    let named = |compared: &&FigureComparison| {
         let name = name_of(compared);
         if let Some(group) = without_end(compared) {
             return Some(format!("{name} ∞ in {group}"));
@@ -489,7 +491,8 @@ fn headlines(comparison: &Comparison) -> Vec<String> {
         Some(format!("{name} {difference}"))
     };
     let of = |verdict| of_verdict(comparison, verdict);
-    let mut decisive: Vec<&Compared> = of(Verdict::Worse).chain(of(Verdict::Better)).collect();
+    let mut decisive: Vec<&FigureComparison> =
+        of(Verdict::Worse).chain(of(Verdict::Better)).collect();
     decisive.sort_by_key(|compared| !compared.is_primary);
     if decisive.is_empty() {
         decisive.extend(comparison.primary());
@@ -501,7 +504,7 @@ fn headlines(comparison: &Comparison) -> Vec<String> {
 }
 
 /// The group whose percentile falls among failed ops and is therefore longer than any latency.
-fn without_end(compared: &Compared) -> Option<&'static str> {
+fn without_end(compared: &FigureComparison) -> Option<&'static str> {
     match means(compared).map(f64::is_finite) {
         [true, false] => Some("B"),
         [false, true] => Some("A"),
@@ -511,8 +514,9 @@ fn without_end(compared: &Compared) -> Option<&'static str> {
 
 /// Ways to decide the primary figure, the most certain first; empty if it is decided.
 fn advice_lines(comparison: &Comparison) -> Vec<String> {
-    let is_open =
-        |primary: &&Compared| primary.verdict == Verdict::Inconclusive && !comparison.is_guarded();
+    let is_open = |primary: &&FigureComparison| {
+        primary.verdict == Verdict::Inconclusive && !comparison.is_guarded()
+    };
     let primary = comparison.primary().filter(is_open);
     primary.map(|primary| advice(primary, &name_of(primary))).unwrap_or_default()
 }
@@ -530,7 +534,10 @@ fn verdict(comparison: &Comparison) -> String {
 }
 
 /// The figures with this verdict.
-fn of_verdict(comparison: &Comparison, verdict: Verdict) -> impl Iterator<Item = &Compared> {
+fn of_verdict(
+    comparison: &Comparison,
+    verdict: Verdict,
+) -> impl Iterator<Item = &FigureComparison> {
     comparison.figures.iter().filter(move |compared| compared.verdict == verdict)
 }
 
@@ -538,7 +545,7 @@ fn of_verdict(comparison: &Comparison, verdict: Verdict) -> impl Iterator<Item =
 fn directions(comparison: &Comparison) -> String {
     let of = [Verdict::Worse, Verdict::Better].map(|verdict| {
         // Failures come before the percentiles that are infinite because of them.
-        let mut all: Vec<&Compared> = of_verdict(comparison, verdict).collect();
+        let mut all: Vec<&FigureComparison> = of_verdict(comparison, verdict).collect();
         all.sort_by_key(|compared| without_end(compared).is_some());
         match list(all.into_iter().map(name_of), ", ").as_str() {
             "" => String::new(),
@@ -589,7 +596,7 @@ fn basis(comparison: &Comparison) -> Vec<String> {
 }
 
 /// Ways to decide the primary figure, and the effect of each.
-fn advice(primary: &Compared, name: &str) -> Vec<String> {
+fn advice(primary: &FigureComparison, name: &str) -> Vec<String> {
     let practical = of_scale(primary, primary.practical);
     let spread = of_scale(primary, primary.spread);
     let known = match primary.effect {
@@ -628,7 +635,7 @@ fn runs_of_each(repeats: u32) -> String {
 }
 
 /// A difference in percent, or in points for fractions.
-fn of_scale(compared: &Compared, difference: f64) -> String {
+fn of_scale(compared: &FigureComparison, difference: f64) -> String {
     if compared.figure.scale.is_share() { points(difference) } else { whole_percent(difference) }
 }
 

@@ -6,7 +6,7 @@ use highwater_analysis::comparison::Comparison;
 use highwater_analysis::group::comparisons;
 use highwater_model::display::{duration, foreign, percent, rate};
 use highwater_model::group::{GroupRecord, GroupTrial};
-use highwater_model::judgment::Ended;
+use highwater_model::judgment::RunEnding;
 use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode};
 use highwater_model::numbers::{len_to_f64, round_to_u64, to_f64};
 use highwater_model::plan::Objective;
@@ -189,9 +189,9 @@ pub fn group_trial_line(trial: &GroupTrial, unit: &str) -> String {
 /// How a run ended, and its faults; empty if it has none.
 fn fault(trial: &GroupTrial) -> String {
     let ended = match trial.ended {
-        Ended::Complete => "",
-        Ended::Interrupted => "interrupted",
-        Ended::TargetLost => "TARGET LOST",
+        RunEnding::Complete => "",
+        RunEnding::Interrupted => "interrupted",
+        RunEnding::TargetLost => "TARGET LOST",
     };
     let judged = trial.judgments.iter().flat_map(faults);
     joined(std::iter::once(ended.to_owned()).chain(judged))
@@ -247,7 +247,7 @@ mod tests {
             panic!("it is a group");
         };
         group.trials.truncate(3);
-        group.trials[2].ended = Ended::Interrupted;
+        group.trials[2].ended = RunEnding::Interrupted;
         group.outcome = Some(GroupOutcome::Interrupted);
         let stopped = conclude(*stopped.last_run, group.clone(), "group".to_owned());
         insta::assert_snapshot!(text(&stopped));

@@ -188,15 +188,15 @@ fn question(run: &MeasuredRun<'_>, main: Option<&MeasuredStream<'_>>) -> String 
     };
     let unit = unit_name(run, plan.unit);
     match planned(run, plan, main) {
-        Some(Planned::Rate(planned)) if !within.is_empty() => {
+        Some(PlannedPace::Rate(planned)) if !within.is_empty() => {
             let planned = plain(planned);
             format!("Does {who} sustain {planned} {unit}/s{within}{beside}?")
         }
-        Some(Planned::Rate(planned)) => {
+        Some(PlannedPace::Rate(planned)) => {
             let planned = plain(planned);
             format!("How much of {planned} {unit}/s does {who} acknowledge{beside}?")
         }
-        Some(Planned::Sessions(sessions)) => {
+        Some(PlannedPace::Sessions(sessions)) => {
             let sessions = plural(sessions as usize, "session");
             format!("How many {unit}/s does {who} acknowledge with {sessions}{within}{beside}?")
         }
@@ -205,7 +205,7 @@ fn question(run: &MeasuredRun<'_>, main: Option<&MeasuredStream<'_>>) -> String 
 }
 
 /// The planned pace of a stream in a phase.
-enum Planned {
+enum PlannedPace {
     /// Units per second.
     Rate(f64),
     Sessions(u32),
@@ -216,7 +216,7 @@ fn planned(
     run: &MeasuredRun<'_>,
     plan: &StreamPlan,
     main: Option<&MeasuredStream<'_>>,
-) -> Option<Planned> {
+) -> Option<PlannedPace> {
     let step = main.and_then(|main| main.phase.step);
     let changed =
         main.filter(|_| step.is_none() && !run.interventions.is_empty()).and_then(|main| {
@@ -224,13 +224,13 @@ fn planned(
             streams.find(|of| of.phase == main.phase.name && of.stream == plan.name)
         });
     if let Some(of) = changed {
-        let sessions = Planned::Sessions(of.sessions);
-        return Some(of.planned_rate.map_or(sessions, Planned::Rate));
+        let sessions = PlannedPace::Sessions(of.sessions);
+        return Some(of.planned_rate.map_or(sessions, PlannedPace::Rate));
     }
     let pace = step.and_then(|step| plan.paces.get(step as usize));
     Some(match pace.or(plan.paces.last())? {
-        Pace::Open { rate } => Planned::Rate(rate.as_f64()),
-        Pace::Closed { sessions } => Planned::Sessions(*sessions),
+        Pace::Open { rate } => PlannedPace::Rate(rate.as_f64()),
+        Pace::Closed { sessions } => PlannedPace::Sessions(*sessions),
     })
 }
 
@@ -244,11 +244,11 @@ fn others(
         .iter()
         .filter(|plan| main.is_some_and(|main| plan.name != main.stream.stream))
         .map(|plan| match planned(run, plan, main) {
-            Some(Planned::Rate(planned)) => {
+            Some(PlannedPace::Rate(planned)) => {
                 let unit = unit_name(run, plan.unit);
                 format!("{} {unit}/s", plain(planned))
             }
-            Some(Planned::Sessions(sessions)) => {
+            Some(PlannedPace::Sessions(sessions)) => {
                 let sessions = plural(sessions as usize, "session");
                 format!("{sessions} of {}", plan.name)
             }
@@ -263,7 +263,7 @@ fn others(
 /// An answer about an objective starts with yes or no.
 fn lead(run: &MeasuredRun<'_>, main: &MeasuredStream<'_>) -> &'static str {
     let plan = main.plan.and_then(|plan| planned(run, plan, Some(main)));
-    let is_question = matches!(plan, Some(Planned::Rate(_))) && !objectives(run).is_empty();
+    let is_question = matches!(plan, Some(PlannedPace::Rate(_))) && !objectives(run).is_empty();
     match run.judgments.objective.value {
         ObjectiveValue::Met if is_question => "Yes:",
         ObjectiveValue::Missed if is_question => "No:",

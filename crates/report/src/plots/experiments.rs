@@ -15,7 +15,7 @@ use highwater_model::tune::{
 use highwater_sizing::tables::axis::{base, is_along};
 
 use super::time::bounds;
-use super::timeline::{Counted, Slot, Timeline};
+use super::timeline::{CountedUnit, Slot, Timeline};
 use crate::chart::{Axis, Chart, Point, Quantity, Series, Shape, Span, SpanKind, Strip, values};
 use crate::layout::list;
 
@@ -445,7 +445,7 @@ fn chart(groups: &[Overlaid<'_>], unit: Option<Unit>, of: Of) -> Option<Chart> {
             if !streams.iter().any(|(name, _)| selected(name)) {
                 continue;
             }
-            let counted = Counted { unit: unit.unwrap_or(Unit::Queries), units_per_op: 1 };
+            let counted = CountedUnit { unit: unit.unwrap_or(Unit::Queries), units_per_op: 1 };
             let slots = timeline.slots(counted, |interval| selected(&interval.stream));
             let points =
                 timeline.points(&slots, |slot, seconds| Point::new(0.0, of(slot, seconds)));

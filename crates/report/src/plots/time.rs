@@ -12,7 +12,7 @@ use highwater_model::record::{ImportRecord, LatencyBegin, MeasuredRun, ResultRec
 use highwater_model::units::Nanos;
 
 use super::machines::rejections;
-use super::timeline::{Counted, Slot, Timeline};
+use super::timeline::{CountedUnit, Slot, Timeline};
 use crate::chart::{Axis, Chart, Label, Point, Quantity, Series, Shape, values};
 use crate::layout::{first_upper, list};
 
@@ -168,7 +168,7 @@ fn refusals(timeline: &Timeline<'_>) -> Option<Chart> {
 
 /// Bars over time; absent if all kinds are empty.
 fn bars(timeline: &Timeline<'_>, kinds: &[Kind], unit: &str, texts: Chart) -> Option<Chart> {
-    let slots = timeline.slots(Counted::OPS, |_| true);
+    let slots = timeline.slots(CountedUnit::OPS, |_| true);
     let all = |of: fn(&Slot) -> f64| slots.iter().map(of).sum::<f64>();
     let series: Vec<Series> = kinds
         .iter()
@@ -187,7 +187,7 @@ fn latency(timeline: &Timeline<'_>, origin: Option<&ImportRecord>) -> Option<Cha
     let ops = timeline.ops();
     let mut series = Vec::new();
     for (color, (stream, op)) in ops.iter().enumerate() {
-        let slots = timeline.slots(Counted::OPS, |i| i.stream == *stream && i.op == *op);
+        let slots = timeline.slots(CountedUnit::OPS, |i| i.stream == *stream && i.op == *op);
         let name = if stream == op { (*op).to_owned() } else { format!("{stream} {op}") };
         let few = ops.len() <= BANDS_MAX;
         series.extend(percentiles(timeline, &slots, &name, color, few));

@@ -83,12 +83,12 @@ pub(super) struct Timeline<'a> {
 
 /// The unit that a slot counts.
 #[derive(Clone, Copy)]
-pub(super) struct Counted {
+pub(super) struct CountedUnit {
     pub(super) unit: Unit,
     pub(super) units_per_op: u64,
 }
 
-impl Counted {
+impl CountedUnit {
     /// Counts ops.
     pub(super) const OPS: Self = Self { unit: Unit::Queries, units_per_op: 1 };
 }
@@ -157,7 +157,7 @@ impl<'a> Timeline<'a> {
     }
 
     /// Streams and their units, in the order of the plan.
-    pub(super) fn streams(&self) -> Vec<(&'a str, Counted)> {
+    pub(super) fn streams(&self) -> Vec<(&'a str, CountedUnit)> {
         let plans = &self.record.plan.definition.streams;
         let plans = plans.iter().filter(|plan| {
             let mut intervals = self.record.intervals.iter();
@@ -166,7 +166,7 @@ impl<'a> Timeline<'a> {
         plans
             .map(|plan| {
                 let (unit, units_per_op) = (plan.unit, plan.units_per_op.max(1));
-                (plan.name.as_str(), Counted { unit, units_per_op })
+                (plan.name.as_str(), CountedUnit { unit, units_per_op })
             })
             .collect()
     }
@@ -195,10 +195,10 @@ impl<'a> Timeline<'a> {
     /// A slot for each point, from the intervals that `selected` accepts; counts in `unit`.
     pub(super) fn slots(
         &self,
-        counted: Counted,
+        counted: CountedUnit,
         selected: impl Fn(&IntervalRecord) -> bool,
     ) -> Vec<Slot> {
-        let Counted { unit, units_per_op } = counted;
+        let CountedUnit { unit, units_per_op } = counted;
         let mut slots = vec![Slot::default(); self.thinning.points()];
         let seconds = usize::try_from(self.thinning.total).unwrap_or(0);
         let mut by_second = vec![0_u64; seconds];

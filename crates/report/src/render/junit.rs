@@ -10,7 +10,7 @@ use highwater_model::record::RecordRef;
 use maud::{Markup, html};
 
 use crate::answer::Tone;
-use crate::judgments::{self, Judged};
+use crate::judgments::{self, JudgmentWords};
 use crate::kinds;
 use crate::layout::list;
 
@@ -63,7 +63,7 @@ pub fn junit<'a>(record: impl Into<RecordRef<'a>>) -> String {
     format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n", suite.into_string())
 }
 
-fn case(name: String, judged: Judged<'_>) -> Case {
+fn case(name: String, judged: JudgmentWords<'_>) -> Case {
     let reasons = judged.reasons.iter();
     let codes = list(reasons.clone().map(|reason| reason.code.name()), " ");
     let reasons = list(reasons.map(sentence), "\n");
@@ -207,7 +207,7 @@ mod tests {
                 cases.iter().any(|case| case.contains(": failure") || case.contains(": error"));
             let code = highwater_analysis::exit_code(
                 record.judgments(),
-                highwater_analysis::Ended::from_incidents(record.incidents()),
+                highwater_analysis::RunEnding::from_incidents(record.incidents()),
             );
             assert_eq!(is_bad, code != 0, "{xml}");
         }

@@ -17,7 +17,7 @@ use super::text::{details, page_of, text_of};
 use crate::answer::Answer;
 use crate::answer::Tone;
 use crate::blocks::{Ink, Report, Table};
-use crate::judgments::{self, Judged};
+use crate::judgments::{self, JudgmentWords};
 use crate::kinds;
 use crate::layout::{Remark, blocks, list};
 use lines::{Line, Span, rendered};
@@ -250,7 +250,7 @@ fn judged(record: RecordRef<'_>) -> Vec<Line> {
     all.flat_map(|(judged, remark)| judgment(judged, remark, most)).collect()
 }
 
-const fn is_good(judged: &Judged<'_>) -> bool {
+const fn is_good(judged: &JudgmentWords<'_>) -> bool {
     matches!(judged.tone, Tone::Good | Tone::None)
 }
 
@@ -263,7 +263,7 @@ const fn ink(tone: Tone) -> Ink {
     }
 }
 
-fn judgment(judged: Judged<'_>, remark: String, reasons: usize) -> Vec<Line> {
+fn judgment(judged: JudgmentWords<'_>, remark: String, reasons: usize) -> Vec<Line> {
     let is_good = is_good(&judged);
     let value = if is_good { judged.value.to_owned() } else { judged.value.to_uppercase() };
     let (name, value) = (judged.name.to_lowercase(), Span::new(ink(judged.tone), value));

@@ -36,7 +36,7 @@ fn second(second: u64, phase: &str, units_per_s: f64, p99_ns: u64) -> Event {
 
 #[test]
 fn a_day_of_seconds_is_as_small_as_ten_minutes_and_loses_nothing() {
-    let mut watched = Watched::default();
+    let mut watched = WatchedPage::default();
     watched.event(&begun(Vec::new()));
     let day = 24 * 3_600;
     let mut most = 0;
@@ -67,7 +67,7 @@ fn a_day_of_seconds_is_as_small_as_ten_minutes_and_loses_nothing() {
 
 #[test]
 fn phases_without_end_do_not_undo_the_bound() {
-    let mut watched = Watched::default();
+    let mut watched = WatchedPage::default();
     for s in 1..20_000 {
         watched.event(&second(s, &format!("step {s}"), 1.0, 1));
     }
@@ -76,7 +76,7 @@ fn phases_without_end_do_not_undo_the_bound() {
 
 #[test]
 fn a_trial_begins_anew_and_counters_continue() {
-    let mut watched = Watched::default();
+    let mut watched = WatchedPage::default();
     for _ in 0..3 {
         watched.event(&begun(Vec::new()));
         watched.event(&second(1, "measure", 100.0, 1));
@@ -87,7 +87,7 @@ fn a_trial_begins_anew_and_counters_continue() {
 
 #[test]
 fn seconds_of_filling_tables_are_separate_from_later_ones() {
-    let mut watched = Watched::default();
+    let mut watched = WatchedPage::default();
     watched.event(&begun(Vec::new()));
     watched.event(&Event::Load(LoadBounds::default()));
     for s in 1..=90 {
@@ -104,7 +104,7 @@ fn seconds_of_filling_tables_are_separate_from_later_ones() {
 
 #[test]
 fn lists_keep_their_last_entries() {
-    let mut watched = Watched::default();
+    let mut watched = WatchedPage::default();
     for number in 0..1_000 {
         watched.event(&Event::Warning {
             kind: WarningKind::FileNotWritten,

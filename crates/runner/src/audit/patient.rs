@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use highwater_driver::{Admin, KeyCounts, RowTaker, Target, Timeline};
-use highwater_model::audit_record::Exhausted;
+use highwater_model::audit_record::ExhaustedStatements;
 use highwater_model::event::{AuditStage, Part};
 use highwater_model::op::BoundTable;
 use highwater_model::stored::KeyRange;
@@ -47,7 +47,7 @@ pub(super) struct PatientAdmin<'a> {
     /// The target has not responded since the last request.
     away: bool,
     /// The statement for which the target lacked resources.
-    pub(super) exhausted: Option<Exhausted>,
+    pub(super) exhausted: Option<ExhaustedStatements>,
 }
 
 /// What to do after a statement for which the target lacked resources.

@@ -41,7 +41,7 @@ const ROWS_MAX: usize = 1_000;
 const FIRST_ROWS: u64 = 100;
 
 /// A column that is not compared: the positions of its table and of the column.
-pub(crate) type Uncompared = (usize, usize);
+pub(crate) type UncomparedColumn = (usize, usize);
 
 /// Tries a workload, with rows 0 to `last_row`, in existing empty tables, which the caller removes.
 ///
@@ -96,7 +96,7 @@ impl Canary<'_> {
         &self,
         admin: &mut dyn Admin,
         positions: &[usize],
-    ) -> Result<Vec<Uncompared>, UserError> {
+    ) -> Result<Vec<UncomparedColumn>, UserError> {
         let connect = Connect {
             workload: Arc::clone(self.bound),
             number: 0,

@@ -28,14 +28,14 @@ use crate::executor::Pass;
 use crate::recorder::{Failures, IntervalDelta, KeyStats};
 use crate::schedule::{RAMP, ScheduledPhase};
 use crate::sessions::SessionBlock;
-use crate::store::{self, JournalLine, JournalTail, ReportTail, Reported, Written};
+use crate::store::{self, JournalLine, JournalReport, JournalTail, ReportTail, Written};
 
 /// Placeholder for the error class: older journals count errors without classes.
 const UNCLASSIFIED: &str = "unclassified";
 
 /// The counts of the lines so far.
 #[derive(Debug, Default)]
-pub(super) struct Journaled {
+pub(super) struct JournalCounts {
     /// By phase, stream, and op: statistics, failed ops, and how many of these failed in part.
     sums: BTreeMap<[String; 3], (KeyStats, [u64; 2])>,
     /// By phase: its first second and its last.
@@ -44,7 +44,7 @@ pub(super) struct Journaled {
     failures: Failures,
 }
 
-impl Journaled {
+impl JournalCounts {
     /// Records that a second belongs to a phase.
     pub(super) fn see(&mut self, phase: &str, second: u64) {
         let seconds = self.seconds.entry(phase.to_owned()).or_insert([second; 2]);
@@ -376,7 +376,7 @@ pub struct SoFar {
     waiting: Vec<JournalLine>,
     /// Seconds in which one phase ended and another began: the journal does not show the split.
     shared: BTreeSet<u64>,
-    journaled: Journaled,
+    journaled: JournalCounts,
     interventions: Vec<InterventionRecord>,
     /// Number of seconds read.
     until: u64,
@@ -391,7 +391,7 @@ impl SoFar {
             tail: store::journal_tail(directory),
             waiting: Vec::new(),
             shared: BTreeSet::new(),
-            journaled: Journaled::default(),
+            journaled: JournalCounts::default(),
             interventions: Vec::new(),
             until: 0,
         }
@@ -570,7 +570,7 @@ impl ReportsSoFar {
     }
 
     /// New reports with their wall-clock times, at most some megabytes.
-    pub fn read(&mut self) -> Vec<(Nanos, Reported)> {
+    pub fn read(&mut self) -> Vec<(Nanos, JournalReport)> {
         // The file is removed after its last line; open handles can still read it.
         let is_gone = store::has_record(&self.directory) && !store::has_reports(&self.directory);
         let mut read = self.tail.read();
@@ -581,15 +581,15 @@ impl ReportsSoFar {
             let at = read.last().map_or(Nanos::ZERO, |(at, _)| *at);
             let record = super::read(&self.directory).ok().and_then(Record::into_run);
             let made = record.map(|record| self.begin_and_end(&record)).into_iter().flatten();
-            read.extend(made.map(|event| (at, Reported::Event(Box::new(event)))));
+            read.extend(made.map(|event| (at, JournalReport::Event(Box::new(event)))));
             self.has_ended = true;
         }
         read
     }
 
     /// The running process may use another path to its directory.
-    fn place(&mut self, reported: &mut Reported) {
-        let Reported::Event(event) = reported else {
+    fn place(&mut self, reported: &mut JournalReport) {
+        let JournalReport::Event(event) = reported else {
             return;
         };
         let seen = match event.as_mut() {
@@ -628,7 +628,7 @@ mod tests {
 
     #[test]
     fn a_day_of_seconds_is_kept_in_as_many_sums_as_an_hour() {
-        let mut journaled = Journaled::default();
+        let mut journaled = JournalCounts::default();
         let names = |op: &str| ["measure", "insert", op].map(str::to_owned);
         for second in 0..86_400 {
             let mut delta = IntervalDelta::new(second, 0);

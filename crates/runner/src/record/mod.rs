@@ -26,7 +26,7 @@ use highwater_model::record::{
 };
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
-use journaled::{Journaled, delta_of, interval_record};
+use journaled::{JournalCounts, delta_of, interval_record};
 use results::{
     LOAD, MachineUse, availability_record, client_record, measured, phase_beside, phase_record,
     result_record, stream_record,
@@ -423,7 +423,7 @@ fn cpu_quotas(request: &RunRequest) -> Vec<CpuQuota> {
 /// The record of a run that was killed, from its draft and its journal.
 fn recovered(mut record: RunRecord, lines: Vec<JournalLine>) -> RunRecord {
     let mut intervals: BTreeMap<(u64, [String; 3]), IntervalDelta> = BTreeMap::new();
-    let mut journaled = Journaled::default();
+    let mut journaled = JournalCounts::default();
     for line in lines {
         let delta = delta_of(&line);
         let names = [line.phase, line.stream, line.op];

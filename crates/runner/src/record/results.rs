@@ -13,7 +13,7 @@ use highwater_model::record::{
 };
 use highwater_model::units::Nanos;
 
-use crate::executor::SessionsWorked;
+use crate::executor::SessionUse;
 use crate::planner::sessions_of;
 use crate::recorder::{ClassErrors, Gap, KeyStats};
 use crate::schedule::{PhaseTimes, ScheduledPhase};
@@ -114,7 +114,7 @@ pub(crate) fn stream_record(
     position: usize,
     phase: &ScheduledPhase,
     results: &[ResultRecord],
-    worked: Option<&SessionsWorked>,
+    worked: Option<&SessionUse>,
 ) -> StreamRecord {
     let stream = &plan.streams[position];
     let pace = phase.paces[position];

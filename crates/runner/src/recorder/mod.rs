@@ -33,7 +33,7 @@ pub use key_stats::{ClassErrors, KeyStats, RowWait};
 
 /// An op that has ended, with its times.
 #[derive(Debug)]
-pub struct Ended<'a> {
+pub struct FinishedOp<'a> {
     /// Position in the recorder's keys.
     pub key: usize,
     /// Its intended time; in closed load, when it was sent.
@@ -58,7 +58,7 @@ pub struct Ended<'a> {
     pub outcome: &'a Outcome,
 }
 
-impl Ended<'_> {
+impl FinishedOp<'_> {
     /// Client lag: the delay caused by the load generator.
     fn lag(&self) -> Nanos {
         let could_start = if self.closed { self.free } else { self.intended.max(self.free) };
@@ -90,7 +90,7 @@ impl Ended<'_> {
 
 /// Counts since the last collection.
 #[derive(Debug)]
-pub struct Recorded {
+pub struct RecordedCounts {
     /// Counts of seconds, in order of their start.
     pub intervals: Vec<IntervalDelta>,
     /// The milliseconds with an acknowledgment.
@@ -155,7 +155,7 @@ impl Recorder {
     }
 
     /// Records an op that was sent.
-    pub fn record(&mut self, op: &Ended<'_>) {
+    pub fn record(&mut self, op: &FinishedOp<'_>) {
         self.know(op.key);
         let ranked = op.ranked();
         let row_wait = self.keys[op.key];
@@ -201,7 +201,7 @@ impl Recorder {
     }
 
     /// Counts an op in the phase in which it ended, if any.
-    fn note_end(&mut self, op: &Ended<'_>, acknowledged: bool) {
+    fn note_end(&mut self, op: &FinishedOp<'_>, acknowledged: bool) {
         let Some((key, phase_start)) = op.finished_in else {
             return;
         };
@@ -222,7 +222,7 @@ impl Recorder {
         }
     }
 
-    fn record_intervals(&mut self, op: &Ended<'_>, ranked: Option<Nanos>) {
+    fn record_intervals(&mut self, op: &FinishedOp<'_>, ranked: Option<Nanos>) {
         let due = self.intervals.at(op.intended.saturating_sub(self.origin), op.key);
         due.offered += 1;
         due.sent += 1;
@@ -275,8 +275,8 @@ impl Recorder {
     }
 
     /// The counts since the last call.
-    pub fn take(&mut self) -> Recorded {
-        Recorded {
+    pub fn take(&mut self) -> RecordedCounts {
+        RecordedCounts {
             intervals: self.intervals.take(),
             acknowledgements: std::mem::take(&mut self.acknowledgements),
             windows: self.windows.take(),

@@ -15,9 +15,9 @@ fn ms(millis: u64) -> Nanos {
     Nanos::from_millis(millis)
 }
 
-fn ended(times: [u64; 4], outcome: &Outcome) -> Ended<'_> {
+fn ended(times: [u64; 4], outcome: &Outcome) -> FinishedOp<'_> {
     let [intended, free, started, finished] = times.map(ms);
-    Ended {
+    FinishedOp {
         key: 0,
         intended,
         closed: false,
@@ -69,7 +69,7 @@ fn the_three_times_give_latency_service_time_door_wait_and_lag() {
 fn latency_belongs_to_the_second_when_due_and_throughput_to_the_second_when_finished() {
     let mut recorder = recorder(None, &[]);
     recorder.record(&ended([900, 0, 900, 2_100], &Outcome::applied(10)));
-    let Recorded { intervals: deltas, windows, .. } = recorder.take();
+    let RecordedCounts { intervals: deltas, windows, .. } = recorder.take();
     let due = deltas.iter().find(|d| d.second == 0).unwrap();
     let done = deltas.iter().find(|d| d.second == 2).unwrap();
     assert_eq!((due.offered, due.acknowledged, due.latency.count()), (1, 0, 1));
@@ -86,7 +86,7 @@ fn failed_and_dropped_ops_rank_as_infinite_and_errors_stand_apart() {
     recorder.record(&ended([0, 0, 0, 10], &Outcome::unknown(error(ErrorClass::Timeout))));
     recorder.record_dropped(0, ms(5), Nanos::ZERO);
     recorder.record(&ended([0, 0, 0, 1_010], &Outcome::refused(10, error(ErrorClass::Rejected))));
-    let Recorded { intervals: deltas, windows, .. } = recorder.take();
+    let RecordedCounts { intervals: deltas, windows, .. } = recorder.take();
     let windows = whole(&windows);
     let above: u64 = windows.over[0].iter().sum();
     assert_eq!((windows.ended.iter().sum::<u64>(), above), (4, 4), "above any bound");
@@ -136,7 +136,7 @@ fn open_load_counts_intended_and_failed_ops_per_window() {
     recorder.record(&ended([130, 0, 130, 350], &refused));
     recorder.record_dropped(0, ms(210), Nanos::ZERO);
     // Its session sent it because it was idle: nothing was offered.
-    let closed = Ended { closed: true, ..ended([0, 0, 0, 10], &refused) };
+    let closed = FinishedOp { closed: true, ..ended([0, 0, 0, 10], &refused) };
     recorder.record(&closed);
     let windows = whole(&recorder.take().windows);
     assert_eq!(windows.offered, [0, 2, 1]);
@@ -226,7 +226,7 @@ fn an_op_that_was_acknowledged_in_part_counts_by_its_rows() {
     let (whole_op, partial) = (Outcome::applied(10), partial());
     recorder.record(&ended([0, 0, 0, 10], &whole_op));
     recorder.record(&ended([0, 0, 0, 310], &partial));
-    let Recorded { intervals, acknowledgements, windows } = recorder.take();
+    let RecordedCounts { intervals, acknowledgements, windows } = recorder.take();
     let second = &intervals[0];
     assert_eq!([second.acknowledged, second.errors, second.partial], [2, 1, 1]);
     assert_eq!([second.rows_acknowledged, second.rows_refused], [17, 2]);

@@ -12,7 +12,7 @@ use highwater_workload::Invariant;
 
 use super::Run;
 use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, audit_unless};
-use crate::control::{Controls, Received, obey_after_load};
+use crate::control::{Controls, ReceivedCommand, obey_after_load};
 use crate::ledger::Ledger;
 use crate::request::{Observer, RunRequest};
 use highwater_driver::interrupts::{Interrupts, StopRequest};
@@ -150,7 +150,7 @@ pub(super) async fn stop_at_once(
 /// Answers a command that arrives when no load is running.
 pub(super) fn answer_after_load(
     controls: &mut Controls,
-    received: Received,
+    received: ReceivedCommand,
     now: Nanos,
     observer: &dyn Observer,
 ) {

@@ -44,7 +44,9 @@ use crate::target_polling::TelemetryPoller;
 use crate::time_limits::within;
 use crate::{executor, table_setup};
 
-pub use crate::request::{Ended, RunEnd, RunOptions, RunRequest, TableRequest, TelemetryRequest};
+pub use crate::request::{
+    RunEnd, RunEnding, RunOptions, RunRequest, TableRequest, TelemetryRequest,
+};
 
 /// Note for a sink.
 const STORES_NOTHING: &str = "a sink stores nothing: no audit, and no figure is a database's";
@@ -257,7 +259,7 @@ impl Run {
         }
         let incidents = self.incidents(&passes, idle, &mut collector);
         parts.record.incidents.extend(incidents);
-        let ended = Ended::from_incidents(&parts.record.incidents);
+        let ended = RunEnding::from_incidents(&parts.record.incidents);
         let mut notes = self.notes(noted.err(), parts.facts.tables, audit.earlier.as_ref());
         while let Some(received) = self.controls.waiting() {
             let now = self.timeline.now();

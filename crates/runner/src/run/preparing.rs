@@ -14,7 +14,7 @@ use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
 use super::Run;
-use crate::canary::{self, Canary, Uncompared};
+use crate::canary::{self, Canary, UncomparedColumn};
 use crate::leases::KeptLeases;
 use crate::record::note;
 use crate::table_setup::{DeclaredTables, writes};
@@ -153,7 +153,7 @@ impl Run {
         &mut self,
         admin: &mut Box<dyn Admin>,
         bound: &Arc<BoundWorkload>,
-    ) -> Result<Vec<Uncompared>, UserError> {
+    ) -> Result<Vec<UncomparedColumn>, UserError> {
         let stop = self.later_interrupts.clone();
         let unwritten = self.tables.unwritten(admin.as_mut(), bound);
         let unwritten = unless_stopped(&stop, unwritten).await?;

@@ -324,7 +324,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<LedgerLine>>, UserError> {
 
 /// A report.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Reported {
+pub enum JournalReport {
     /// Something worth showing.
     Event(Box<Event>),
     /// Telemetry of target and host.
@@ -367,10 +367,10 @@ impl ReportFile {
     }
 
     /// Appends a report with its wall-clock time.
-    pub fn append(&mut self, at: Nanos, reported: &Reported) {
+    pub fn append(&mut self, at: Nanos, reported: &JournalReport) {
         let line = match reported {
-            Reported::Event(event) => Line::Event(event.clone()),
-            Reported::Telemetry(point) => self.line_of(point),
+            JournalReport::Event(event) => Line::Event(event.clone()),
+            JournalReport::Telemetry(point) => self.line_of(point),
         };
         let Some(file) = &mut self.file else { return };
         let written = serde_json::to_vec(&(at, line)).map(|mut bytes| {
@@ -425,12 +425,12 @@ impl ReportTail {
     }
 
     /// New reports with their wall-clock times, at most some megabytes.
-    pub fn read(&mut self) -> Vec<(Nanos, Reported)> {
+    pub fn read(&mut self) -> Vec<(Nanos, JournalReport)> {
         let lines =
             self.lines.read().into_iter().filter_map(|line| serde_json::from_slice(&line).ok());
         lines
             .map(|(at, line): (Nanos, Line)| match line {
-                Line::Event(event) => (at, Reported::Event(event)),
+                Line::Event(event) => (at, JournalReport::Event(event)),
                 Line::Telemetry { time_ns, known, series, values } => {
                     // A restarted file names its series again.
                     self.series.truncate(known);
@@ -440,7 +440,7 @@ impl ReportTail {
                         Some(TelemetryValue { value, ..of })
                     });
                     let values = values.collect();
-                    (at, Reported::Telemetry(TelemetryPoint { time_ns, values }))
+                    (at, JournalReport::Telemetry(TelemetryPoint { time_ns, values }))
                 }
             })
             .collect()
@@ -610,12 +610,15 @@ mod tests {
         }
     }
 
-    fn point(time_ns: u64, values: Vec<TelemetryValue>) -> Reported {
-        Reported::Telemetry(TelemetryPoint { time_ns, values })
+    fn point(time_ns: u64, values: Vec<TelemetryValue>) -> JournalReport {
+        JournalReport::Telemetry(TelemetryPoint { time_ns, values })
     }
 
-    fn warmed_up(took_s: u64) -> Reported {
-        Reported::Event(Box::new(Event::WarmedUp { took: Nanos::from_secs(took_s), steady: true }))
+    fn warmed_up(took_s: u64) -> JournalReport {
+        JournalReport::Event(Box::new(Event::WarmedUp {
+            took: Nanos::from_secs(took_s),
+            steady: true,
+        }))
     }
 
     #[test]
@@ -635,7 +638,7 @@ mod tests {
         for (at, reported) in (1..).zip(&all[..2]) {
             file.append(Nanos(at), reported);
         }
-        let read = |from: u64, reported: &[Reported]| -> Vec<(Nanos, Reported)> {
+        let read = |from: u64, reported: &[JournalReport]| -> Vec<(Nanos, JournalReport)> {
             (from..).map(Nanos).zip(reported.iter().cloned()).collect()
         };
         assert_eq!(tail.read(), read(1, &all[..2]));

@@ -46,8 +46,8 @@ use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
 pub use journal::{
-    Journal, JournalLine, JournalTail, LedgerFile, LedgerHead, LedgerLine, ReportFile, ReportTail,
-    Reported, Spill, Spool, Written,
+    Journal, JournalLine, JournalReport, JournalTail, LedgerFile, LedgerHead, LedgerLine,
+    ReportFile, ReportTail, Spill, Spool, Written,
 };
 
 /// The page of a record.

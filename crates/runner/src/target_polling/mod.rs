@@ -56,12 +56,12 @@ const REST_MAX: Nanos = Nanos::from_secs(5);
 /// Maximum characters of a reason.
 const REASON_CHARACTERS_MAX: usize = 200;
 
-type Opened = Result<Option<Box<dyn TelemetryReader>>, UserError>;
+type OpenedReader = Result<Option<Box<dyn TelemetryReader>>, UserError>;
 /// A response and the reader that it came from; `None` if there is nothing to read.
 type Reading = Result<Option<(Box<dyn TelemetryReader>, Vec<MetricSample>)>, UserError>;
 
 /// Opens a reader; `None` if there is nothing to read.
-pub(crate) type Opener = Box<dyn Fn(Rc<dyn Timeline>) -> BoxFuture<'static, Opened>>;
+pub(crate) type Opener = Box<dyn Fn(Rc<dyn Timeline>) -> BoxFuture<'static, OpenedReader>>;
 
 /// A polled source.
 struct Source {

@@ -12,7 +12,7 @@ use highwater_driver::{Connect, Request, Session};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
-use super::{Connected, Worker};
+use super::{ConnectedSession, Worker};
 use crate::sessions::Refusals;
 
 /// First wait between two attempts to connect.
@@ -29,7 +29,7 @@ impl Worker {
     /// Connects, with bounded back-off; `None` when the run has ended or cannot continue.
     ///
     /// While other sessions work, the target is available, and only this session ends.
-    pub(super) async fn connect(&self, has_worked: bool) -> Option<Connected> {
+    pub(super) async fn connect(&self, has_worked: bool) -> Option<ConnectedSession> {
         let since = self.timeline.now();
         let had = has_worked.then_some(since);
         let time_out = since.saturating_add(self.retry.reconnect_limit);
@@ -117,11 +117,11 @@ impl Worker {
         }
     }
 
-    fn connected(&self, session: Box<dyn Session>, attempt: u32) -> Connected {
+    fn connected(&self, session: Box<dyn Session>, attempt: u32) -> ConnectedSession {
         let host = self.target.host_of(self.number, attempt);
         self.record.borrow_mut().hosts[host].sessions += 1;
         let now = self.timeline.now();
-        Connected {
+        ConnectedSession {
             encoder: session.encoder(),
             session,
             host,

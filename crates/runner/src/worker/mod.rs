@@ -25,7 +25,7 @@ use highwater_model::units::Nanos;
 
 use crate::executor::ThreadRecord;
 use crate::ledger::{Ledger, ReplacingWrite};
-use crate::recorder::Ended;
+use crate::recorder::FinishedOp;
 use crate::schedule::Schedule;
 use crate::sessions::Refusals;
 use crate::source::{Claim, Feed, Source, Ticket, inserts_into};
@@ -66,7 +66,7 @@ pub(crate) struct Worker {
 }
 
 /// A connection and what belongs to it.
-struct Connected {
+struct ConnectedSession {
     session: Box<dyn Session>,
     encoder: Box<dyn Encoder>,
     host: usize,
@@ -78,7 +78,7 @@ struct Connected {
 }
 
 /// An op that is prepared and encoded.
-struct Prepared {
+struct PreparedOp {
     ticket: Ticket,
     request: Request,
 }
@@ -94,7 +94,7 @@ enum Due {
 }
 
 /// The target closed an idle session.
-struct Closed;
+struct ClosedByTarget;
 
 impl Worker {
     /// Works until the source has no more ops, or the target is lost.
@@ -103,8 +103,8 @@ impl Worker {
             return;
         }
         let mut changed = self.schedule.subscribe();
-        let mut connected: Option<Connected> = None;
-        let mut ready: Option<Prepared> = None;
+        let mut connected: Option<ConnectedSession> = None;
+        let mut ready: Option<PreparedOp> = None;
         let mut has_worked = false;
         loop {
             if connected.is_none() {
@@ -185,10 +185,10 @@ impl Worker {
     /// Waits while the session has no part in the load; fails if the target closes the session meanwhile.
     async fn idle(
         &self,
-        link: &mut Connected,
+        link: &mut ConnectedSession,
         until: Nanos,
         changed: &mut watch::Receiver<u64>,
-    ) -> Result<(), Closed> {
+    ) -> Result<(), ClosedByTarget> {
         let waited = self.wait_open(until, link.session.as_mut(), changed).await;
         let now = self.timeline.now();
         if let Some(think) = &self.think {
@@ -216,19 +216,24 @@ impl Worker {
         }
     }
 
-    fn prepare(&self, encoder: &mut dyn Encoder, ticket: Ticket, mut request: Request) -> Prepared {
+    fn prepare(
+        &self,
+        encoder: &mut dyn Encoder,
+        ticket: Ticket,
+        mut request: Request,
+    ) -> PreparedOp {
         self.feed.fill(ticket.index, &mut request.op);
         encoder.encode(&mut request);
-        Prepared { ticket, request }
+        PreparedOp { ticket, request }
     }
 
     /// Executes an op, with the plan's retries, and records it. False: the session is gone.
     async fn perform(
         &self,
-        link: &mut Connected,
-        mut prepared: Prepared,
+        link: &mut ConnectedSession,
+        mut prepared: PreparedOp,
         started: Nanos,
-        ready: &mut Option<Prepared>,
+        ready: &mut Option<PreparedOp>,
     ) -> bool {
         let ticket = prepared.ticket;
         let op = usize::from(prepared.request.op.id.0);
@@ -255,7 +260,7 @@ impl Worker {
         };
         self.source.finished();
         let mut record = self.record.borrow_mut();
-        record.recorder.record(&Ended {
+        record.recorder.record(&FinishedOp {
             key: (self.keys)(ticket.phase, op),
             intended,
             free: link.free,
@@ -326,12 +331,12 @@ impl Worker {
     /// One attempt, abandoned at the deadline. In closed load the next op is prepared meanwhile.
     async fn execute(
         &self,
-        link: &mut Connected,
+        link: &mut ConnectedSession,
         request: &mut Request,
         deadline: Nanos,
-        ready: &mut Option<Prepared>,
+        ready: &mut Option<PreparedOp>,
     ) -> Outcome {
-        let Connected { session, encoder, spare, .. } = link;
+        let ConnectedSession { session, encoder, spare, .. } = link;
         let mut execution = session.execute(request);
         let mut first = self.ahead && ready.is_none();
         let outcome = self.guarded(deadline, |context| {
@@ -381,7 +386,7 @@ impl Worker {
         answer
     }
 
-    fn claim_ahead(&self, encoder: &mut dyn Encoder, spare: &mut Request) -> Option<Prepared> {
+    fn claim_ahead(&self, encoder: &mut dyn Encoder, spare: &mut Request) -> Option<PreparedOp> {
         match self.source.claim(self.slot, self.timeline.now()) {
             Claim::Op(ticket) => {
                 let request = std::mem::replace(spare, Request::empty());
@@ -434,12 +439,12 @@ impl Worker {
         until: Nanos,
         session: &mut dyn Session,
         changed: &mut watch::Receiver<u64>,
-    ) -> Result<(), Closed> {
+    ) -> Result<(), ClosedByTarget> {
         let closed = poll_fn(|context| session.poll_closed(context));
         let wait = std::pin::pin!(self.wait_until(until, Some(changed)));
         match select(wait, closed).await {
             Either::Left(((), _)) => Ok(()),
-            Either::Right(((), _)) => Err(Closed),
+            Either::Right(((), _)) => Err(ClosedByTarget),
         }
     }
 
@@ -466,9 +471,9 @@ impl Worker {
     /// ends.
     async fn pause(
         &self,
-        link: &mut Connected,
+        link: &mut ConnectedSession,
         changed: &mut watch::Receiver<u64>,
-    ) -> Result<(), Closed> {
+    ) -> Result<(), ClosedByTarget> {
         let Some(think) = &self.think else {
             return Ok(());
         };

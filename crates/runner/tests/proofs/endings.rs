@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use highwater_model::judgment::{Data, Measurement, ReasonCode};
 use highwater_model::record::{AuditStatus, IncidentKind};
 use highwater_model::units::Nanos;
-use highwater_runner::run::{Ended, RunEnd};
+use highwater_runner::run::{RunEnd, RunEnding};
 
 use crate::support::faulty::Faults;
 use crate::support::{At, Job, closed, exit_code, measured, measurement_reasons, one_node, open};
@@ -28,7 +28,7 @@ fn due(phase_ns: u64) -> u64 {
 
 /// Everything intended before the stop was offered, and nothing after it.
 fn check_stopped_near(end: &RunEnd, second: u64) {
-    assert_eq!(end.ended, Ended::Interrupted);
+    assert_eq!(end.ended, RunEnding::Interrupted);
     assert_eq!(exit_code(end), 130);
     let record = &end.record;
     assert_eq!(record.judgments.measurement.value, Measurement::Invalid);
@@ -89,7 +89,7 @@ fn interrupted_twice_it_gives_up_answers_and_is_unverified() {
 
 fn check_lost(end: &RunEnd) {
     let record = &end.record;
-    assert_eq!(end.ended, Ended::TargetLost);
+    assert_eq!(end.ended, RunEnding::TargetLost);
     assert_eq!(exit_code(end), 5);
     assert!(measurement_reasons(record).contains(&ReasonCode::TargetLost));
     assert_eq!(record.judgments.data.value, Data::Unverified);
@@ -139,7 +139,7 @@ fn a_closed_run_ends_when_its_rows_are_written() {
     let result = measured(&end.record, "insert");
     assert_eq!((result.offered, result.rows.acknowledged), (1_234, 12_340));
     assert_eq!(end.record.audit.found, 12_340);
-    assert_eq!(end.ended, Ended::Complete);
+    assert_eq!(end.ended, RunEnding::Complete);
     assert!(end.record.phases[0].duration_ns < Nanos::from_secs(1).0);
 }
 
@@ -155,7 +155,7 @@ fn exhausted(in_a_row: u64) -> RunEnd {
 fn ten_ops_in_a_row_without_resources_end_the_run() {
     let end = exhausted(10);
     let record = &end.record;
-    assert_eq!(end.ended, Ended::TargetLost);
+    assert_eq!(end.ended, RunEnding::TargetLost);
     assert_eq!(exit_code(&end), 5);
     let mut lost = record.incidents.iter();
     let lost = lost.find(|i| i.kind == IncidentKind::TargetLost);
@@ -169,7 +169,7 @@ fn ten_ops_in_a_row_without_resources_end_the_run() {
 #[test]
 fn nine_in_a_row_do_not() {
     let end = exhausted(9);
-    assert_eq!(end.ended, Ended::Complete);
+    assert_eq!(end.ended, RunEnding::Complete);
     let result = measured(&end.record, "insert");
     assert_eq!(end.record.phases[0].duration_ns, Nanos::from_secs(10).0);
     assert!(result.errors["resource"] > 900, "{:?}", result.errors);
@@ -177,7 +177,7 @@ fn nine_in_a_row_do_not() {
 
 /// The record of a run that was stopped before any measurement.
 fn check_nothing_measured(end: &RunEnd) {
-    assert_eq!(end.ended, Ended::Interrupted);
+    assert_eq!(end.ended, RunEnding::Interrupted);
     assert_eq!(exit_code(end), 130);
     let reasons = measurement_reasons(&end.record);
     assert!(reasons.contains(&ReasonCode::Interrupted), "{reasons:?}");
@@ -232,7 +232,7 @@ fn a_load_that_is_interrupted_twice_ends_at_once() {
 fn an_audit_interrupted_once_continues() {
     let end = slow().run_interrupted(At::Audit, 1);
     let record = &end.record;
-    assert_eq!((end.ended, exit_code(&end)), (Ended::Interrupted, 130));
+    assert_eq!((end.ended, exit_code(&end)), (RunEnding::Interrupted, 130));
     assert_eq!(record.judgments.measurement.value, Measurement::Valid);
     assert_eq!(record.judgments.data.value, Data::Clean);
     assert_eq!(record.audit.found, 20_000);
@@ -242,7 +242,7 @@ fn an_audit_interrupted_once_continues() {
 fn an_audit_that_is_interrupted_twice_is_given_up() {
     let end = slow().run_interrupted(At::Audit, 2);
     let record = &end.record;
-    assert_eq!((end.ended, exit_code(&end)), (Ended::Interrupted, 130));
+    assert_eq!((end.ended, exit_code(&end)), (RunEnding::Interrupted, 130));
     assert_eq!(record.judgments.measurement.value, Measurement::Valid);
     assert_eq!(record.judgments.data.value, Data::Unverified);
     assert_eq!(measured(record, "insert").acknowledged, 2_000);

@@ -8,7 +8,7 @@ use highwater_model::outcome::Outcome;
 use highwater_model::record::RunRecord;
 use highwater_model::units::Nanos;
 use highwater_report as report;
-use highwater_runner::run::Ended;
+use highwater_runner::run::RunEnding;
 
 use crate::support::faulty::{Faults, refused, unknown};
 use crate::support::{
@@ -202,7 +202,7 @@ fn a_session_that_cannot_reconnect_while_others_run_is_missing_and_ends_no_run()
     job.step = Nanos::from_secs(40);
     let end = job.run_faulty(&faults);
     let (record, text) = (&end.record, report::text(&end.record));
-    assert_eq!(end.ended, Ended::Complete, "{text}");
+    assert_eq!(end.ended, RunEnding::Complete, "{text}");
     assert_eq!(record.streams[0].working, Some(3), "{text}");
     let codes = measurement_reasons(record);
     assert!(codes.contains(&ReasonCode::SessionsMissing), "{text}");

@@ -9,20 +9,20 @@ use highwater_model::target_telemetry::TelemetryPoint;
 use highwater_model::units::Nanos;
 use highwater_runner::record::ReportsSoFar;
 use highwater_runner::request::Observer;
-use highwater_runner::store::Reported;
+use highwater_runner::store::JournalReport;
 
 use crate::support::{Job, one_node, open};
 
 /// An observer that reads the files of its run after each event, as another process would.
 #[derive(Default)]
 struct Reader {
-    observed: RefCell<Vec<Reported>>,
-    read: RefCell<Vec<Reported>>,
+    observed: RefCell<Vec<JournalReport>>,
+    read: RefCell<Vec<JournalReport>>,
     file: RefCell<Option<ReportsSoFar>>,
 }
 
 impl Reader {
-    fn take(&self, of: Reported) {
+    fn take(&self, of: JournalReport) {
         self.observed.borrow_mut().push(of);
         self.look();
     }
@@ -40,11 +40,11 @@ impl Observer for Reader {
         if let Event::Begun { directory, .. } = event {
             *self.file.borrow_mut() = Some(ReportsSoFar::new(Path::new(directory)));
         }
-        self.take(Reported::Event(Box::new(event.clone())));
+        self.take(JournalReport::Event(Box::new(event.clone())));
     }
 
     fn telemetry(&self, point: &dyn Fn() -> TelemetryPoint) {
-        self.take(Reported::Telemetry(point()));
+        self.take(JournalReport::Telemetry(point()));
     }
 }
 
@@ -62,9 +62,9 @@ fn the_files_of_a_run_contain_all_reports_to_its_observer() {
     // The file has been removed by now, but its last lines are still read.
     reader.look();
     let (observed, read) = (reader.observed.take(), reader.read.take());
-    let is_second = |of: &&Reported| matches!(of, Reported::Event(event) if matches!(**event, Event::Second(_)));
+    let is_second = |of: &&JournalReport| matches!(of, JournalReport::Event(event) if matches!(**event, Event::Second(_)));
     assert_eq!(observed.iter().filter(is_second).count(), 12);
-    let is_telemetry = |of: &&Reported| matches!(of, Reported::Telemetry(_));
+    let is_telemetry = |of: &&JournalReport| matches!(of, JournalReport::Telemetry(_));
     assert!(observed.iter().filter(is_telemetry).count() > 5);
     let first = read.iter().zip(&observed).find(|(a, b)| a != b);
     assert_eq!((first, read.len()), (None, observed.len()));
@@ -78,8 +78,8 @@ fn of_a_run_that_has_ended_its_begin_and_its_end_are_seen() {
     let directory = root.path().join("test");
     assert!(!directory.join("reports.jsonl").exists());
     let mut reports = ReportsSoFar::new(&directory);
-    let read: Vec<Reported> = reports.read().into_iter().map(|(_, of)| of).collect();
-    let [Reported::Event(begun), Reported::Event(ended)] = &read[..] else {
+    let read: Vec<JournalReport> = reports.read().into_iter().map(|(_, of)| of).collect();
+    let [JournalReport::Event(begun), JournalReport::Event(ended)] = &read[..] else {
         panic!("{read:?}");
     };
     let Event::Begun { workload, .. } = &**begun else {

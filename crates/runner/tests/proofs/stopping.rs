@@ -8,7 +8,7 @@ use highwater_model::judgment::{Data, Measurement};
 use highwater_model::plan::{Arrivals, PhaseKind, Predicate};
 use highwater_model::record::{PhaseRecord, RunRecord};
 use highwater_model::units::{Nanos, Rate};
-use highwater_runner::run::Ended;
+use highwater_runner::run::RunEnding;
 
 use crate::support::faulty::{Faults, in_half};
 use crate::support::{At, Job, closed, exit_code, measured, one_node, open, seconds};
@@ -74,7 +74,7 @@ fn a_run_ends_when_its_interval_is_narrow_enough() {
     };
     assert!(why.starts_with("measure ended after "), "{why}");
     assert!(why.ends_with(" of 60 s: ci95<5% held"), "{why}");
-    assert_eq!(end.ended, Ended::Complete);
+    assert_eq!(end.ended, RunEnding::Complete);
     assert_eq!(exit_code(&end), 0, "{:?}", record.judgments);
     assert_eq!(record.audit.found, measured(record, "insert").rows.acknowledged);
 }
@@ -189,7 +189,7 @@ fn a_run_that_ends_on_errors_keeps_and_judges_its_measurements() {
     let result = measured(record, "insert");
     assert_eq!(result.offered, (nanos - 9_000_000).div_ceil(10_000_000));
     assert_eq!(result.sent, result.acknowledged + result.errors["connection"]);
-    assert_eq!(end.ended, Ended::Complete);
+    assert_eq!(end.ended, RunEnding::Complete);
     assert_eq!(record.judgments.measurement.value, Measurement::Valid);
     assert_eq!(record.judgments.data.value, Data::Clean);
     assert_eq!(record.audit.found, result.rows.acknowledged);

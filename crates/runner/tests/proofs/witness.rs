@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use highwater_driver::{BoxFuture, Connect, Encoder, Request, Session};
-use highwater_driver_sim::{Planted, SimTarget};
+use highwater_driver_sim::{PlantedFaults, SimTarget};
 use highwater_model::op::OpBody;
 use highwater_model::outcome::{Certainty, Outcome};
 use highwater_model::user_error::UserError;
@@ -114,7 +114,7 @@ impl Session for Watched {
 }
 
 /// A batch that just arrived at the model, or that never `reached` it.
-fn batch_of(rows: u64, before: Planted, now: Planted, reached: bool) -> Batch {
+fn batch_of(rows: u64, before: PlantedFaults, now: PlantedFaults, reached: bool) -> Batch {
     let turned_away = now.failed_ops + now.rejected_ops > before.failed_ops + before.rejected_ops;
     Batch {
         rows,

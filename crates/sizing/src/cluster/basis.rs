@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::plan::{Origin, Traced};
+use super::plan::{Origin, WithOrigin};
 use crate::plausibility::{self, ModelRequest};
 use crate::scaling::{
     Average, Copies, Forecast, Growth, Placement, Point as Size, PooledGrowth, ReplicaCost,
@@ -66,9 +66,9 @@ pub struct Basis {
     /// The nodes that hold a row, if the points state it.
     pub placement: Option<Placement>,
     /// Replicas during the measurement.
-    pub replicas: Traced<f64>,
+    pub replicas: WithOrigin<f64>,
     /// Cost of a replica.
-    pub replica_cost: Traced<ReplicaCost>,
+    pub replica_cost: WithOrigin<ReplicaCost>,
     /// Virtual CPUs of each measured node; absent if not stated.
     pub vcpus_per_node: Option<f64>,
     /// The database; absent if not stated.
@@ -118,14 +118,14 @@ impl Basis {
         let mut notes = doubts(points, reading.model);
         let kept = in_time(points, reading.p99_s, &mut notes)?;
         let axis = axis(&kept, reading.nodes);
-        let sized: Vec<Sized<'_>> =
-            kept.iter().filter_map(|point| Sized::new(point, reading.nodes, axis)).collect();
+        let sized: Vec<SizedPoint<'_>> =
+            kept.iter().filter_map(|point| SizedPoint::new(point, reading.nodes, axis)).collect();
         if sized.len() < kept.len() {
             let (left, noun) = (kept.len() - sized.len(), axis.noun());
             notes.push(format!("{left} of the points do not state their number of {noun}."));
         }
         let first = sized.first().ok_or(BasisError::NoNodes)?;
-        let base = sized.iter().map(Sized::replicas).fold(f64::INFINITY, f64::min);
+        let base = sized.iter().map(SizedPoint::replicas).fold(f64::INFINITY, f64::min);
         let sizes: Vec<Size> = sized
             .iter()
             .filter(|point| point.replicas().total_cmp(&base).is_eq())
@@ -227,12 +227,12 @@ fn size_of(point: &Point, otherwise: Option<f64>, axis: SizeAxis) -> Option<f64>
 }
 
 /// A point of a known size.
-struct Sized<'a> {
+struct SizedPoint<'a> {
     point: &'a Point,
     size: f64,
 }
 
-impl<'a> Sized<'a> {
+impl<'a> SizedPoint<'a> {
     fn new(point: &'a Point, otherwise: Option<f64>, axis: SizeAxis) -> Option<Self> {
         Some(Self { point, size: size_of(point, otherwise, axis)? })
     }
@@ -243,7 +243,7 @@ impl<'a> Sized<'a> {
 }
 
 /// The nodes that hold a row, as stated by the points.
-fn placement(sized: &[Sized<'_>], notes: &mut Vec<String>) -> Option<Placement> {
+fn placement(sized: &[SizedPoint<'_>], notes: &mut Vec<String>) -> Option<Placement> {
     let mut points = sized.iter();
     let word = points.find_map(|sized| sized.point.word(names::PLACEMENT))?;
     let placement = Placement::named(word);
@@ -327,23 +327,23 @@ fn origin(point: &Point, published: bool) -> Origin {
     if published { Origin::Published(source) } else { Origin::Measured(source) }
 }
 
-fn replicas(sized: &[Sized<'_>], base: f64, origin: &Origin) -> Traced<f64> {
+fn replicas(sized: &[SizedPoint<'_>], base: f64, origin: &Origin) -> WithOrigin<f64> {
     let stated = sized.iter().any(|sized| sized.point.number(names::REPLICAS).is_some());
     if stated {
-        Traced { value: base, origin: origin.clone() }
+        WithOrigin { value: base, origin: origin.clone() }
     } else {
-        Traced::assumed(base, "the source does not say how many copies there were")
+        WithOrigin::assumed(base, "the source does not say how many copies there were")
     }
 }
 
 fn replica_cost(
-    sized: &[Sized<'_>],
+    sized: &[SizedPoint<'_>],
     sweep: &Sweep,
     given: Option<f64>,
     origin: &Origin,
-) -> Traced<ReplicaCost> {
+) -> WithOrigin<ReplicaCost> {
     if let Some(cost) = given {
-        return Traced::given(known(cost), "--replica-cost");
+        return WithOrigin::given(known(cost), "--replica-cost");
     }
     let copies: Vec<Copies> = sized
         .iter()
@@ -354,7 +354,7 @@ fn replica_cost(
         })
         .collect();
     if let Some(measured) = measured_replica_cost(&copies, sweep.error()) {
-        return Traced { value: measured, origin: origin.clone() };
+        return WithOrigin { value: measured, origin: origin.clone() };
     }
     let rows = sized.first().is_some_and(|sized| sized.point.counts_rows());
     let because = if rows {
@@ -362,7 +362,7 @@ fn replica_cost(
     } else {
         "a query reads one copy, whichever"
     };
-    Traced::assumed(assumed_replica_cost(rows), because)
+    WithOrigin::assumed(assumed_replica_cost(rows), because)
 }
 
 /// `5 sizes, 1 to 5 nodes, 293,147 to 1,043,659 rows/s`.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::basis::SizeAxis;
-use super::plan::{Origin, Request, Traced};
+use super::plan::{Origin, Request, WithOrigin};
 use crate::scaling::{Forecast, NextSize, Prediction};
 
 /// Hours per month, for prices.
@@ -155,12 +155,12 @@ impl Request {
     }
 
     /// Planned replicas: as given, or else as measured, but enough to keep all data if nodes fail.
-    pub fn copies(&self) -> Traced<u32> {
+    pub fn copies(&self) -> WithOrigin<u32> {
         let (replicas, survive) = (&self.replicas, self.survive.value);
         if matches!(replicas.origin, Origin::Given(_)) || replicas.value >= survive {
             return replicas.clone();
         }
-        Traced::assumed(survive, "as many as tolerated node failures, so that no data is lost")
+        WithOrigin::assumed(survive, "as many as tolerated node failures, so that no data is lost")
     }
 
     /// Maximum number of running nodes that is proven.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::counting::{HOURS_PER_MONTH, NodeCounts, NodeInterval, ToProve, price};
-use super::plan::{Origin, Request, Traced};
+use super::plan::{Origin, Request, WithOrigin};
 use crate::scaling::{Prediction, known, replicas_leave};
 
 /// Assumed growth per month for a scenario if none is stated.
@@ -147,13 +147,13 @@ fn scenarios(request: &Request) -> Vec<Scenario> {
     bare.survive.value = 0;
     bare.growth_per_month.value = 0.0;
     let survive = request.survive.clone();
-    let lost = Traced { value: f64::from(survive.value), origin: survive.origin };
+    let lost = WithOrigin { value: f64::from(survive.value), origin: survive.origin };
     let conditions = [
         (Condition::Headroom, request.spare.clone(), USUAL_HEADROOM),
         (Condition::NodesLost, lost, 1.0),
         (Condition::Growth, request.growth_per_month.clone(), USUAL_GROWTH),
     ];
-    let is_stated = |of: &Traced<f64>| !of.origin.is_assumption();
+    let is_stated = |of: &WithOrigin<f64>| !of.origin.is_assumption();
     let stated = conditions.iter().filter(|(_, of, _)| is_stated(of) && of.value > 0.0).count();
     let mut all = vec![scenario(&bare, Condition::Today, 0.0)];
     all[0].is_planned = stated == 0;
@@ -229,7 +229,7 @@ impl Weights<'_> {
         &mut self,
         what: Assumption,
         other: T,
-        at: fn(&mut Request) -> &mut Traced<T>,
+        at: fn(&mut Request) -> &mut WithOrigin<T>,
     ) {
         let mut request = self.request.clone();
         let traced = at(&mut request);
@@ -313,7 +313,7 @@ fn regrets(request: &Request) -> Vec<Regret> {
         return Vec::new();
     };
     let price = price.value * f64::from(request.machines()) * HOURS_PER_MONTH;
-    let of = |scale: &dyn Fn(&Traced<f64>, Option<f64>) -> f64| {
+    let of = |scale: &dyn Fn(&WithOrigin<f64>, Option<f64>) -> f64| {
         let mut demand = request.clone();
         for need in &mut demand.needs {
             need.per_s.value = scale(&need.per_s, need.at_least_per_s);

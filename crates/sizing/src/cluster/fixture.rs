@@ -1,7 +1,7 @@
 //! Points and requests of the tests.
 
 use crate::Guidance;
-use crate::cluster::{Basis, Need, Reading, Request, Traced};
+use crate::cluster::{Basis, Need, Reading, Request, WithOrigin};
 use crate::scaling::Weighting;
 use crate::series::{Origin as Place, Point, Setting, names};
 
@@ -47,26 +47,26 @@ pub fn basis(unit: &str, pairs: &[(f64, f64)]) -> Basis {
 
 /// A need of this rate.
 pub fn need(per_s: f64, basis: Basis) -> Need {
-    Need { per_s: Traced::given(per_s, "RATE"), at_least_per_s: None, basis }
+    Need { per_s: WithOrigin::given(per_s, "RATE"), at_least_per_s: None, basis }
 }
 
 /// A request with only its needs.
 pub fn request(needs: Vec<Need>) -> Request {
     Request {
         needs,
-        probability: Traced::assumed(0.95, "default"),
-        spare: Traced::assumed(0.0, "default"),
-        growth_per_month: Traced::assumed(0.0, "default"),
-        months: Traced::assumed(12, "default"),
-        survive: Traced::assumed(0, "default"),
-        replicas: Traced::assumed(0, "as measured"),
+        probability: WithOrigin::assumed(0.95, "default"),
+        spare: WithOrigin::assumed(0.0, "default"),
+        growth_per_month: WithOrigin::assumed(0.0, "default"),
+        months: WithOrigin::assumed(12, "default"),
+        survive: WithOrigin::assumed(0, "default"),
+        replicas: WithOrigin::assumed(0, "as measured"),
         vcpus_per_node: None,
         retention_s: None,
         stored_bytes_per_row: None,
         sent_bytes_per_row: None,
         bytes_per_answer: None,
         price_per_node_hour: None,
-        guidance: Traced::assumed(Guidance::general(), "no database is named"),
+        guidance: WithOrigin::assumed(Guidance::general(), "no database is named"),
         squares: Weighting::Relative,
     }
 }

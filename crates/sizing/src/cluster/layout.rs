@@ -9,7 +9,7 @@ use highwater_model::display::plain;
 use highwater_model::numbers::round_to_u32;
 
 use super::basis::SizeAxis;
-use super::plan::{Request, Traced};
+use super::plan::{Request, WithOrigin};
 
 /// Candidate partition lengths in days, longest first.
 const PARTITION_DAYS: [f64; 6] = [365.0, 91.0, 30.0, 7.0, 1.0, 1.0 / 24.0];
@@ -104,7 +104,7 @@ impl Request {
         let bytes = |rate: f64, each: Option<f64>| {
             if rate > 0.0 { Some(rate * each?) } else { Some(0.0) }
         };
-        let value = |input: &Option<Traced<f64>>| input.as_ref().map(|input| input.value);
+        let value = |input: &Option<WithOrigin<f64>>| input.as_ref().map(|input| input.value);
         let incoming = bytes(self.rows_per_s(), value(&self.sent_bytes_per_row))?;
         let outgoing = bytes(self.queries_per_s(), value(&self.bytes_per_answer))?;
         if self.axis() != SizeAxis::Nodes {
@@ -124,9 +124,12 @@ impl Request {
     }
 
     /// Virtual CPUs of a planned node: as requested, or else as measured.
-    pub fn planned_vcpus(&self) -> Option<Traced<f64>> {
+    pub fn planned_vcpus(&self) -> Option<WithOrigin<f64>> {
         let measured = self.needs.iter().find_map(|need| {
-            Some(Traced { value: need.basis.vcpus_per_node?, origin: need.basis.origin.clone() })
+            Some(WithOrigin {
+                value: need.basis.vcpus_per_node?,
+                origin: need.basis.origin.clone(),
+            })
         });
         self.vcpus_per_node.clone().or(measured)
     }

@@ -30,7 +30,7 @@ pub use decision::{
 pub use layout::{Disk, Network, Shards, length};
 pub use plan::{
     Alternative, Estimate, Input, ModelPlan, Need, NeedPlan, NodePlan, Origin, PLAN_SCHEMA,
-    Request, SizePlan, SizePlanPoint, Traced,
+    Request, SizePlan, SizePlanPoint, WithOrigin,
 };
 pub use prose::estimate;
 

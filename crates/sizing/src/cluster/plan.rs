@@ -201,7 +201,7 @@ impl SizePlan {
 #[derive(Debug, Clone)]
 pub struct Need {
     /// Per second, today; above 0. The upper end if demand is an interval.
-    pub per_s: Traced<f64>,
+    pub per_s: WithOrigin<f64>,
     /// The lower end if demand is an interval; below the upper one.
     pub at_least_per_s: Option<f64>,
     /// What clusters can do of this work.
@@ -214,31 +214,31 @@ pub struct Request {
     /// At least one; each in another unit.
     pub needs: Vec<Need>,
     /// Required probability that the nodes sustain the needs; above 0 and below 1.
-    pub probability: Traced<f64>,
+    pub probability: WithOrigin<f64>,
     /// Fraction of the capacity that must stay free; from 0, below 1.
-    pub spare: Traced<f64>,
+    pub spare: WithOrigin<f64>,
     /// Growth of every need per month, as a fraction; from 0.
-    pub growth_per_month: Traced<f64>,
+    pub growth_per_month: WithOrigin<f64>,
     /// Months for which the cluster must suffice.
-    pub months: Traced<u32>,
+    pub months: WithOrigin<u32>,
     /// Number of node failures during which the needs are still sustained.
-    pub survive: Traced<u32>,
+    pub survive: WithOrigin<u32>,
     /// Replicas of each shard: as given, else as measured. [`Request::copies`] has those that are planned.
-    pub replicas: Traced<u32>,
+    pub replicas: WithOrigin<u32>,
     /// Virtual CPUs of each planned node; if absent, as measured.
-    pub vcpus_per_node: Option<Traced<f64>>,
+    pub vcpus_per_node: Option<WithOrigin<f64>>,
     /// Retention of rows, seconds.
-    pub retention_s: Option<Traced<f64>>,
+    pub retention_s: Option<WithOrigin<f64>>,
     /// Bytes of a row on disk, per copy.
-    pub stored_bytes_per_row: Option<Traced<f64>>,
+    pub stored_bytes_per_row: Option<WithOrigin<f64>>,
     /// Bytes of a row as sent.
-    pub sent_bytes_per_row: Option<Traced<f64>>,
+    pub sent_bytes_per_row: Option<WithOrigin<f64>>,
     /// Bytes of a response.
-    pub bytes_per_answer: Option<Traced<f64>>,
+    pub bytes_per_answer: Option<WithOrigin<f64>>,
     /// Price of a node, per hour.
-    pub price_per_node_hour: Option<Traced<f64>>,
+    pub price_per_node_hour: Option<WithOrigin<f64>>,
     /// Rules for shards and disks.
-    pub guidance: Traced<Guidance>,
+    pub guidance: WithOrigin<Guidance>,
     /// Weighting of the displayed fits; predictions do not depend on it.
     pub squares: Weighting,
 }
@@ -285,7 +285,7 @@ pub enum Origin {
 
 /// A value with its origin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Traced<T> {
+pub struct WithOrigin<T> {
     /// The value.
     pub value: T,
     /// Where it comes from.
@@ -305,7 +305,7 @@ pub struct Input {
     pub flag: String,
 }
 
-impl<T> Traced<T> {
+impl<T> WithOrigin<T> {
     /// A value given by the user with a flag.
     pub fn given(value: T, flag: &str) -> Self {
         Self { value, origin: Origin::Given(flag.to_owned()) }

@@ -6,7 +6,7 @@ use highwater_model::display::{self, percent_plain};
 use super::basis::{Basis, SizeAxis};
 use super::counting::NodeCounts;
 use super::layout::length;
-use super::plan::{Estimate, Input, Need, NeedPlan, Origin, Request, SizePlan, Traced};
+use super::plan::{Estimate, Input, Need, NeedPlan, Origin, Request, SizePlan, WithOrigin};
 use crate::scaling::{DEVIATIONS, Size};
 
 /// The plan in prose: the result, its basis, its probability, and its assumptions.
@@ -245,7 +245,7 @@ fn of_data(request: &Request, list: &mut Vec<Input>) {
         let text = format!("{} days", display::plain(retention.value / 86_400.0));
         list.push(retention.input("retention", text, "--retention"));
     }
-    let mut bytes = |input: &Option<Traced<f64>>, name: &str, flag: &str| {
+    let mut bytes = |input: &Option<WithOrigin<f64>>, name: &str, flag: &str| {
         if let Some(input) = input {
             list.push(input.input(name, format!("{} B", display::plain(input.value)), flag));
         }

@@ -16,7 +16,7 @@ pub use highwater_model::display::plain as number_text;
 
 pub use columns::{Dimension, KNOWN_COLUMNS, KnownColumn, Role};
 pub use read::read;
-pub use record::{PUBLISHED, Published, everywhere, library, published};
+pub use record::{PUBLISHED, PublishedFile, everywhere, library, published};
 pub use record::{of_record, of_records};
 pub use record::{setting_of, tuned_points};
 

@@ -220,7 +220,7 @@ pub fn setting_of(axis: &str) -> &str {
 
 /// A file of published figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Published {
+pub struct PublishedFile {
     /// Its name in `examples/published`.
     pub file: &'static str,
     /// The file's text, for [`super::read`].
@@ -229,7 +229,7 @@ pub struct Published {
 
 macro_rules! published {
     ($($file:literal),+ $(,)?) => {
-        &[$(Published {
+        &[$(PublishedFile {
             file: $file,
             text: include_str!(concat!("../../../../examples/published/", $file)),
         }),+]
@@ -237,7 +237,7 @@ macro_rules! published {
 }
 
 /// The examples.
-pub const PUBLISHED: &[Published] = published![
+pub const PUBLISHED: &[PublishedFile] = published![
     "one-million-rows.csv",
     "query-scaling.csv",
     "kv-writes.csv",

@@ -37,7 +37,7 @@ pub struct Axis {
 
 /// A setting that changed along the axis although the table is not about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Varied {
+pub struct VariedSetting {
     /// The file's own word for it.
     pub header: String,
     /// Its value in each row, as text.
@@ -136,9 +136,9 @@ pub(super) fn splitting(points: &[&Point], axis: &Axis) -> Vec<String> {
 }
 
 /// Settings other than the axis with several values in a table.
-pub(super) fn also_varied(set: &SeriesSet, points: &[&Point], axis: &Axis) -> Vec<Varied> {
+pub(super) fn also_varied(set: &SeriesSet, points: &[&Point], axis: &Axis) -> Vec<VariedSetting> {
     let names: BTreeSet<&String> = points.iter().flat_map(|p| p.settings.keys()).collect();
-    let varied = names.into_iter().filter(|name| **name != axis.name).map(|name| Varied {
+    let varied = names.into_iter().filter(|name| **name != axis.name).map(|name| VariedSetting {
         header: set.header(name).to_owned(),
         values: points.iter().map(|point| stated(point, name)).collect(),
     });

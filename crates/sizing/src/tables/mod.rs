@@ -19,7 +19,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::series::{Point, SeriesSet, Setting, names};
 
-pub use axis::{Axis, Varied};
+pub use axis::{Axis, VariedSetting};
 
 /// Maximum number of tables per set; more would be unreadable, and are an error.
 pub const MOST_TABLES: usize = 100;
@@ -40,7 +40,7 @@ pub struct Table {
     /// By the value of the axis; words in the order of the file.
     pub rows: Vec<Row>,
     /// Other settings that changed along the axis: what the table shows is their effect, too.
-    pub also_varied: Vec<Varied>,
+    pub also_varied: Vec<VariedSetting>,
     /// The greatest throughput; absent for a single row.
     pub best: Option<Best>,
     /// The time of an amount, for axes that are amounts, from three values on.

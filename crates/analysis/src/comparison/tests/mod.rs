@@ -11,7 +11,7 @@ use super::accuracy::{Case, run, verdict_of};
 use super::figures::Value;
 use super::*;
 
-fn throughput(comparison: &Comparison) -> &Compared {
+fn throughput(comparison: &Comparison) -> &FigureComparison {
     let mut figures = comparison.figures.iter();
     figures.find(|c| c.figure.name == "throughput").unwrap()
 }
@@ -248,7 +248,7 @@ fn cpu_of_the_server_per_row_is_compared_if_all_runs_report_it() {
     };
     let group = |seconds: f64| [1.0, 1.01, 0.99].map(|noise| cpu(seconds * noise));
     let worse = verdict_of(&group(10.0), &group(13.0));
-    let named = |c: &&Compared| c.figure.name == "server cpu per row";
+    let named = |c: &&FigureComparison| c.figure.name == "server cpu per row";
     let found = worse.figures.iter().find(named).unwrap();
     assert_eq!(found.verdict, Verdict::Worse);
     let mut unreported = group(10.0);

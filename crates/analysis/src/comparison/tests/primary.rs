@@ -91,7 +91,7 @@ fn an_inconclusive_first_figure_makes_the_result_inconclusive() {
     let runs = |noise: [f64; 3], slower: f64| noise.map(|n| run(n, slower));
     let noisy = [0.7, 1.0, 1.3];
     let compared = verdict_of(&runs(noisy, 1.0), &runs(noisy, 1.0));
-    let equal = |c: &&Compared| c.verdict == Verdict::Equal;
+    let equal = |c: &&FigureComparison| c.verdict == Verdict::Equal;
     assert!(compared.figures.iter().filter(equal).count() > 3);
     assert_eq!(compared.verdict(), Verdict::Inconclusive);
     let worse = verdict_of(&runs(noisy, 1.0), &runs(noisy, 1.5));

@@ -21,7 +21,7 @@ fn seconds(of: usize, slow: u64, silent: u64) -> RunRecord {
     record
 }
 
-fn figure<'a>(comparison: &'a Comparison, name: &str) -> Option<&'a Compared> {
+fn figure<'a>(comparison: &'a Comparison, name: &str) -> Option<&'a FigureComparison> {
     let mut figures = comparison.figures.iter();
     figures.find(|compared| compared.figure.name == name)
 }

@@ -144,8 +144,8 @@ fn a_drift_does_not_spoil_that_too_much_failed() {
     record.streams[0].drift_percent = Some(-40.0);
     let judged = judge(&record);
     assert_eq!(judged.measurement.value, Measurement::Inconclusive);
-    assert_eq!(exit_code(&judged, Ended::Complete), 1);
+    assert_eq!(exit_code(&judged, RunEnding::Complete), 1);
     record.results[0].errors.clear();
     record.results[0].rows.refused = 0;
-    assert_eq!(exit_code(&judge(&record), Ended::Complete), 0);
+    assert_eq!(exit_code(&judge(&record), RunEnding::Complete), 0);
 }

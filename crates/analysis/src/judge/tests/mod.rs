@@ -323,8 +323,9 @@ fn a_stop_names_who_sent_it() {
 #[test]
 fn exit_codes_rank_data_then_the_end_then_soundness_then_the_objective() {
     let mut record = open_gate();
-    let code =
-        |record: &RunRecord| exit_code(&judge(record), Ended::from_incidents(&record.incidents));
+    let code = |record: &RunRecord| {
+        exit_code(&judge(record), RunEnding::from_incidents(&record.incidents))
+    };
     assert_eq!(code(&record), 0);
     record.results[0].backlog = true;
     assert_eq!(code(&record), 1);
@@ -346,7 +347,7 @@ fn exit_codes_rank_data_then_the_end_then_soundness_then_the_objective() {
 fn unverified_data_are_no_success_if_an_audit_was_requested() {
     let mut record = closed();
     record.audit.status = AuditStatus::Timeout;
-    assert_eq!(exit_code(&judge(&record), Ended::Complete), 3);
+    assert_eq!(exit_code(&judge(&record), RunEnding::Complete), 3);
     record.audit.status = AuditStatus::Off;
-    assert_eq!(exit_code(&judge(&record), Ended::Complete), 0);
+    assert_eq!(exit_code(&judge(&record), RunEnding::Complete), 0);
 }

@@ -111,7 +111,7 @@ fn too_few_ops_leave_a_percentile_and_its_objective_undecided_and_name_the_lengt
     assert_eq!(measurement(&few), inconclusive(ReasonCode::TooFewSamples));
     let undecided = (ObjectiveValue::NotDecided, vec![ReasonCode::ObjectiveLatency]);
     assert_eq!(objective(&few), undecided);
-    assert_eq!(exit_code(&judge(&few), Ended::Complete), 3);
+    assert_eq!(exit_code(&judge(&few), RunEnding::Complete), 3);
     // 1,000 ops and five standard deviations more of them take 1.16 times the phase's ten seconds.
     let reason = judge(&few).objective.reasons.remove(0);
     assert_eq!(reason.hint.as_deref(), Some("measure longer (-d)"), "the rate is not too high");

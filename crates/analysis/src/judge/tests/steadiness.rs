@@ -90,7 +90,7 @@ fn drift_fails_only_runs_with_a_requirement() {
         let mut record = closed();
         drifts(-30.0, 5.0)(&mut record);
         change(&mut record);
-        exit_code(&judge(&record), Ended::Complete)
+        exit_code(&judge(&record), RunEnding::Complete)
     };
     assert_eq!(code(&|_| {}), 0);
     let required = |record: &mut RunRecord| record.plan.definition.steadiness.required = true;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fixture::{MS, gate_op, incident, judged, lose_rows, open_gate, open_gate_of};
-use crate::{Ended, exit_code};
+use crate::{RunEnding, exit_code};
 use highwater_model::judgment::{Data, Measurement, ObjectiveValue};
 use highwater_model::record::{ExperimentRecord, IncidentKind, RunRecord};
 use highwater_model::search::Estimate;
@@ -46,7 +46,7 @@ fn objective(record: &ExperimentRecord) -> (ObjectiveValue, Vec<ReasonCode>) {
 }
 
 fn code(record: &ExperimentRecord) -> u8 {
-    exit_code(&record.judgments, Ended::from_incidents(&record.incidents))
+    exit_code(&record.judgments, RunEnding::from_incidents(&record.incidents))
 }
 
 #[test]

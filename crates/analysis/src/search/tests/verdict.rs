@@ -7,7 +7,7 @@ use crate::fixture::{
 use highwater_model::plan::PhaseKind;
 use highwater_model::record::{IncidentKind, RunRecord, Steadiness, TableRecord, TableStart};
 
-fn shown(record: RunRecord) -> Probed {
+fn shown(record: RunRecord) -> ProbeResult {
     probed(&search(), ProbePurpose::Search, &judged(record))
 }
 

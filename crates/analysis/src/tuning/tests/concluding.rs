@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::fixture::{closed, incident, judged, lose_rows, open_gate};
-use crate::{Ended, exit_code};
+use crate::{RunEnding, exit_code};
 use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode};
 use highwater_model::record::{ExperimentRecord, IncidentKind, RunRecord, Steadiness};
 use highwater_model::tune::NoBest;
@@ -69,7 +69,7 @@ fn concluded(outcome: Option<TuneOutcome>) -> (ExperimentRecord, u8) {
     let mut tune = tune(&[2]);
     tune.outcome = outcome;
     let record = conclude(judged(last), tune, "tune".to_owned());
-    let code = exit_code(&record.judgments, Ended::from_incidents(&record.incidents));
+    let code = exit_code(&record.judgments, RunEnding::from_incidents(&record.incidents));
     (record, code)
 }
 

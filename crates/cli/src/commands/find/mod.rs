@@ -8,7 +8,7 @@ use std::sync::Arc;
 use highwater_driver::TargetUrl;
 use highwater_experiment as experiment;
 use highwater_experiment::Probe;
-use highwater_experiment::trials::{PreparedTrial, Requested, TrialMaker, TrialPlace};
+use highwater_experiment::trials::{NextTrial, PreparedTrial, TrialMaker, TrialPlace};
 use highwater_model::numbers::{round_to_u32, round_to_u64};
 use highwater_model::plan::{Objective, Plan, StopRule};
 use highwater_model::quantity::{Ppm, parse_duration, parse_rate};
@@ -254,7 +254,7 @@ impl ProbeRuns<'_> {
 
     /// Whether a probe starts with recreated tables: the first one with `--drop`; later ones if they write and either
     /// the rows belong to the search or `--drop` is given.
-    fn makes_tables(&self, request: &Requested<Probe>, plan: &Plan) -> bool {
+    fn makes_tables(&self, request: &NextTrial<Probe>, plan: &Plan) -> bool {
         let drop = self.settings.run.options.drop;
         if request.is_first {
             return drop;
@@ -280,7 +280,7 @@ impl ProbeRuns<'_> {
 impl TrialMaker<Probe> for ProbeRuns<'_> {
     fn prepare<'a>(
         &'a self,
-        request: &'a Requested<Probe>,
+        request: &'a NextTrial<Probe>,
         place: &'a TrialPlace,
     ) -> Result<PreparedTrial<'a>, UserError> {
         let mut run = self.run(&request.trial);

@@ -12,7 +12,7 @@ use highwater_driver::clock::RealClock;
 use highwater_experiment::SizedTrial;
 use highwater_experiment::scale::Cluster;
 use highwater_experiment::trials::{
-    PreparedTrial, Requested, TargetPreparation, TrialMaker, TrialPlace,
+    NextTrial, PreparedTrial, TargetPreparation, TrialMaker, TrialPlace,
 };
 use highwater_model::cluster::Rows;
 use highwater_model::display::{count, duration, rate};
@@ -426,7 +426,7 @@ impl SizedRuns<'_> {
     /// Tunes at a size.
     fn tuning(
         &self,
-        requested: &Requested<SizedTrial>,
+        requested: &NextTrial<SizedTrial>,
         place: &TrialPlace,
     ) -> Result<ExperimentRecord, UserError> {
         let trial = &requested.trial;
@@ -461,7 +461,7 @@ impl SizedRuns<'_> {
 impl TrialMaker<SizedTrial> for SizedRuns<'_> {
     fn prepare<'a>(
         &'a self,
-        requested: &'a Requested<SizedTrial>,
+        requested: &'a NextTrial<SizedTrial>,
         place: &'a TrialPlace,
     ) -> Result<PreparedTrial<'a>, UserError> {
         let trial = &requested.trial;
@@ -486,7 +486,7 @@ impl TrialMaker<SizedTrial> for SizedRuns<'_> {
 
     fn nested(
         &self,
-        requested: &Requested<SizedTrial>,
+        requested: &NextTrial<SizedTrial>,
         place: &TrialPlace,
     ) -> Result<ExperimentRecord, UserError> {
         if self.settings.record.each == ScaleEach::Tune {

@@ -6,7 +6,7 @@ use highwater_model::numbers::to_f64;
 use highwater_model::quantity::{parse_bytes, parse_count, parse_duration, parse_rate};
 use highwater_model::units::{Nanos, Rate};
 use highwater_model::user_error::UserError;
-use highwater_sizing::cluster::{Origin, Reading, Traced};
+use highwater_sizing::cluster::{Origin, Reading, WithOrigin};
 use highwater_sizing::scaling::Weighting;
 
 use crate::intent::parsers::{self, wrong};
@@ -50,7 +50,7 @@ pub(super) struct SizeIntent {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct RequestedRate {
     /// Rate per second; the upper end of an interval.
-    pub(super) per_s: Traced<f64>,
+    pub(super) per_s: WithOrigin<f64>,
     /// The lower end of an interval.
     pub(super) at_least_per_s: Option<f64>,
     /// Whether it counts rows; otherwise queries.
@@ -61,35 +61,35 @@ pub(super) struct RequestedRate {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Conditions {
     /// Fraction of 1.
-    pub(super) probability: Traced<f64>,
+    pub(super) probability: WithOrigin<f64>,
     /// Fraction of 1.
-    pub(super) headroom: Traced<f64>,
+    pub(super) headroom: WithOrigin<f64>,
     /// Fraction of 1, per month.
-    pub(super) growth_per_month: Traced<f64>,
+    pub(super) growth_per_month: WithOrigin<f64>,
     /// Months from now.
-    pub(super) months: Traced<u32>,
+    pub(super) months: WithOrigin<u32>,
     /// Number of nodes.
-    pub(super) tolerated_failures: Traced<u32>,
+    pub(super) tolerated_failures: WithOrigin<u32>,
     /// Replicas; as measured if absent.
-    pub(super) replicas: Option<Traced<u32>>,
+    pub(super) replicas: Option<WithOrigin<u32>>,
     /// vCPUs of each planned node; as measured if absent.
-    pub(super) vcpus_per_node: Option<Traced<f64>>,
+    pub(super) vcpus_per_node: Option<WithOrigin<f64>>,
     /// Seconds.
-    pub(super) retention_s: Option<Traced<f64>>,
+    pub(super) retention_s: Option<WithOrigin<f64>>,
     /// Bytes on disk.
-    pub(super) stored_bytes_per_row: Option<Traced<f64>>,
+    pub(super) stored_bytes_per_row: Option<WithOrigin<f64>>,
     /// Bytes as sent.
-    pub(super) sent_bytes_per_row: Option<Traced<f64>>,
+    pub(super) sent_bytes_per_row: Option<WithOrigin<f64>>,
     /// Bytes of a query's response.
-    pub(super) bytes_per_answer: Option<Traced<f64>>,
+    pub(super) bytes_per_answer: Option<WithOrigin<f64>>,
     /// Price in any currency.
-    pub(super) price_per_node_hour: Option<Traced<f64>>,
+    pub(super) price_per_node_hour: Option<WithOrigin<f64>>,
     /// As recommended by the database's vendor if absent.
-    pub(super) shards_per_vcpu: Option<Traced<f64>>,
+    pub(super) shards_per_vcpu: Option<WithOrigin<f64>>,
     /// Maximum; as recommended if absent.
-    pub(super) shard_bytes: Option<Traced<f64>>,
+    pub(super) shard_bytes: Option<WithOrigin<f64>>,
     /// Fraction of 1; as recommended if absent.
-    pub(super) disk_fill: Option<Traced<f64>>,
+    pub(super) disk_fill: Option<WithOrigin<f64>>,
 }
 
 impl SizeIntent {
@@ -146,7 +146,7 @@ fn traced<T>(
     layers: &Layers,
     name: &str,
     parser: fn(&str) -> Result<T, UserError>,
-) -> Result<Option<Traced<T>>, UserError> {
+) -> Result<Option<WithOrigin<T>>, UserError> {
     let Some(given) = layers.value(name) else {
         return Ok(None);
     };
@@ -155,14 +155,14 @@ fn traced<T>(
         _ => Origin::Given(given.place()),
     };
     let value = given.parse(parser)?;
-    Ok(Some(Traced { value, origin }))
+    Ok(Some(WithOrigin { value, origin }))
 }
 
 fn required<T>(
     layers: &Layers,
     name: &str,
     parser: fn(&str) -> Result<T, UserError>,
-) -> Result<Traced<T>, UserError> {
+) -> Result<WithOrigin<T>, UserError> {
     traced(layers, name, parser)?.ok_or_else(|| UserError::usage(format!("--{name} is missing")))
 }
 
@@ -201,7 +201,7 @@ fn requested_rates(positionals: &[String]) -> Result<Vec<RequestedRate>, UserErr
             return Err(fail("is a second rate of the same kind"));
         }
         requested.push(RequestedRate {
-            per_s: Traced::given(per_s, "the command line"),
+            per_s: WithOrigin::given(per_s, "the command line"),
             at_least_per_s,
             rows,
         });

@@ -12,7 +12,7 @@ use highwater_model::user_error::UserError;
 use highwater_report as report;
 use highwater_sizing::Guidance;
 use highwater_sizing::cluster::{
-    Basis, BasisError, Need, Origin, Reading, Request, SizeAxis, Traced, size as plan,
+    Basis, BasisError, Need, Origin, Reading, Request, SizeAxis, WithOrigin, size as plan,
 };
 use highwater_sizing::plausibility::{ModelRequest, audit};
 use highwater_sizing::scaling::ScalingModel;
@@ -321,7 +321,8 @@ fn request(settings: &SizeIntent, needs: Vec<Need>) -> Request {
     let given = settings.conditions.clone();
     let first = |of: &dyn Fn(&Basis) -> Option<f64>| {
         let mut measured = needs.iter().map(|need| &need.basis);
-        measured.find_map(|basis| Some(Traced { value: of(basis)?, origin: basis.origin.clone() }))
+        measured
+            .find_map(|basis| Some(WithOrigin { value: of(basis)?, origin: basis.origin.clone() }))
     };
     let stored = first(&|basis| basis.stored_bytes_per_row.filter(|_| basis.counts_rows()));
     let sent = first(&|basis| basis.sent_bytes_per_row.filter(|_| basis.counts_rows()));
@@ -344,25 +345,27 @@ fn request(settings: &SizeIntent, needs: Vec<Need>) -> Request {
     }
 }
 
-fn measured_replicas(needs: &[Need]) -> Traced<u32> {
+fn measured_replicas(needs: &[Need]) -> WithOrigin<u32> {
     let measured = needs.iter().find(|need| need.basis.counts_rows()).or(needs.first());
     measured.map_or_else(
-        || Traced::assumed(0, "none is stated"),
+        || WithOrigin::assumed(0, "none is stated"),
         |need| {
-            let Traced { value, origin } = &need.basis.replicas;
-            Traced { value: round_to_u32(*value), origin: origin.clone() }
+            let WithOrigin { value, origin } = &need.basis.replicas;
+            WithOrigin { value: round_to_u32(*value), origin: origin.clone() }
         },
     )
 }
 
 /// The recommendations for the measured database, replaced by the given values.
-fn guidance(given: &Conditions, needs: &[Need]) -> Traced<Guidance> {
+fn guidance(given: &Conditions, needs: &[Need]) -> WithOrigin<Guidance> {
     let engine = needs.iter().find_map(|need| need.basis.engine.as_deref());
-    let advised = Guidance::for_engine(engine)
-        .map(|advice| Traced { origin: Origin::Published(advice.source.clone()), value: advice });
+    let advised = Guidance::for_engine(engine).map(|advice| WithOrigin {
+        origin: Origin::Published(advice.source.clone()),
+        value: advice,
+    });
     let general = || {
         let general = Guidance::general();
-        Traced::assumed(general.clone(), &general.source)
+        WithOrigin::assumed(general.clone(), &general.source)
     };
     let mut guidance = advised.unwrap_or_else(general);
     let values = &mut guidance.value;

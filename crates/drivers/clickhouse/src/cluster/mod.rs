@@ -47,11 +47,11 @@ pub(super) struct Cluster {
 /// A server, connected on first use.
 struct Member {
     node: Node,
-    opened: Option<Opened>,
+    opened: Option<ServerConnections>,
 }
 
 /// Connections to a server.
-struct Opened {
+struct ServerConnections {
     node: Node,
     /// To the `Distributed` tables.
     above: SqlAdmin<ClickHouseServer>,
@@ -81,7 +81,7 @@ impl Cluster {
     }
 
     /// The server that keeps the state of the target as a whole.
-    async fn first(&mut self) -> Result<&mut Opened, UserError> {
+    async fn first(&mut self) -> Result<&mut ServerConnections, UserError> {
         let first = self.members.first_mut();
         let first = first.ok_or_else(highwater_driver::network::none_given)?;
         first.open(self.mode, &self.timeline).await
@@ -89,7 +89,7 @@ impl Cluster {
 
     /// All servers, in address order, after checking that they form a cluster: rows on an unlisted server would be
     /// missing.
-    async fn all(&mut self) -> Result<Vec<&mut Opened>, UserError> {
+    async fn all(&mut self) -> Result<Vec<&mut ServerConnections>, UserError> {
         let (mode, timeline) = (self.mode, &self.timeline);
         let opening = self.members.iter_mut().map(|member| member.open(mode, timeline));
         let opened = join_all(opening).await;
@@ -105,8 +105,8 @@ impl Cluster {
 
 /// The response of each server, queried concurrently; the first error, if any.
 async fn each<'o, T>(
-    opened: &'o mut [&mut Opened],
-    ask: impl Fn(&'o mut Opened) -> Response<'o, T>,
+    opened: &'o mut [&mut ServerConnections],
+    ask: impl Fn(&'o mut ServerConnections) -> Response<'o, T>,
 ) -> Result<Vec<T>, UserError> {
     let answers = opened.iter_mut().map(|server| ask(server));
     join_all(answers).await.into_iter().collect()
@@ -117,7 +117,7 @@ impl Member {
         &mut self,
         mode: Mode,
         timeline: &Rc<dyn Timeline>,
-    ) -> Result<&mut Opened, UserError> {
+    ) -> Result<&mut ServerConnections, UserError> {
         // Not a match, which would borrow for its whole length.
         if self.opened.is_none() {
             let node = &self.node;
@@ -128,7 +128,7 @@ impl Member {
             time_limit::within(timeline, limit, &node.shown, making).await?;
             let with_own = node.with_own_tables();
             let own = wire::open(&with_own, timeline).await?;
-            self.opened = Some(Opened {
+            self.opened = Some(ServerConnections {
                 above: admin::admin(
                     above,
                     node,

@@ -25,7 +25,7 @@ use highwater_model::table_shape::TableShape;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
-use super::{ABOVE, CLUSTER, Cluster, Opened, each};
+use super::{ABOVE, CLUSTER, Cluster, ServerConnections, each};
 use crate::admin::ClickHouseServer;
 use crate::dialect::CLICKHOUSE;
 use crate::{cluster, spools};
@@ -96,7 +96,10 @@ pub(super) async fn create(
 }
 
 /// See [`TableAdmin::update_registry`]: updates first the registry that is read first.
-async fn update(opened: &mut [&mut Opened], entries: &[RegistryEntry]) -> Result<(), UserError> {
+async fn update(
+    opened: &mut [&mut ServerConnections],
+    entries: &[RegistryEntry],
+) -> Result<(), UserError> {
     for server in opened {
         server.own.update_registry(entries).await?;
         server.above.update_registry(entries).await?;
@@ -104,7 +107,7 @@ async fn update(opened: &mut [&mut Opened], entries: &[RegistryEntry]) -> Result
     Ok(())
 }
 
-impl Opened {
+impl ServerConnections {
     /// Fails if a table that would be kept is not a `Distributed` table over this cluster.
     async fn check_engines(
         &mut self,
@@ -188,7 +191,7 @@ fn agreed(registered: &[Vec<RegistryEntry>], policy: &TablePolicy<'_>) -> Vec<Re
     agreed.collect()
 }
 
-impl Opened {
+impl ServerConnections {
     /// The connection to the table of that name with its own rows: a table that the user created on each server has the
     /// name of the `Distributed` one.
     async fn holder(&mut self, table: &str) -> Result<&mut SqlAdmin<ClickHouseServer>, UserError> {

@@ -212,13 +212,13 @@ const KEPT_MAX: usize = 2_000;
 
 /// See the module documentation.
 pub(super) struct Words {
-    kept: Vec<Encoded>,
+    kept: Vec<EncodedDictionary>,
     /// Writes a text.
     put_text: fn(&mut Vec<u8>, &str),
 }
 
 /// A dictionary, or one attribute of its objects.
-struct Encoded {
+struct EncodedDictionary {
     values: Arc<[Box<str>]>,
     attribute: Option<String>,
     bytes: Vec<u8>,
@@ -226,7 +226,7 @@ struct Encoded {
     begins: Vec<usize>,
 }
 
-impl Encoded {
+impl EncodedDictionary {
     #[inline]
     fn put(&self, out: &mut Vec<u8>, code: usize) -> Option<()> {
         let range = *self.begins.get(code)?..*self.begins.get(code + 1)?;
@@ -304,7 +304,7 @@ impl Words {
     }
 
     fn position(&mut self, values: &Arc<[Box<str>]>, attribute: Option<&str>) -> usize {
-        let is_kept = |kept: &Encoded| {
+        let is_kept = |kept: &EncodedDictionary| {
             kept.attribute.as_deref() == attribute && Arc::ptr_eq(&kept.values, values)
         };
         if let Some(at) = self.kept.iter().position(is_kept) {
@@ -317,7 +317,7 @@ impl Words {
             self.put_value(&mut bytes, value, attribute);
         }
         begins.push(bytes.len());
-        self.kept.push(Encoded {
+        self.kept.push(EncodedDictionary {
             values: Arc::clone(values),
             attribute: attribute.map(str::to_owned),
             bytes,

@@ -23,7 +23,7 @@ const ERROR_BYTES_MAX: u64 = 1024 * 1024;
 
 /// A row that was not applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Unapplied {
+pub(super) struct UnappliedRow {
     /// Its position in the batch.
     pub(super) row: u32,
     /// The server's count, such as -2.
@@ -60,7 +60,7 @@ pub(super) struct Answer {
     /// Entries whose row was applied.
     pub(super) applied: u64,
     /// Entries whose row was not.
-    pub(super) unapplied: Vec<Unapplied>,
+    pub(super) unapplied: Vec<UnappliedRow>,
     /// Different reasons (code and kind of exception), in order of appearance, with the first
     /// text of each.
     pub(super) reasons: Vec<Reason>,
@@ -397,7 +397,7 @@ impl Answer {
             _ if self.unapplied.len() == UNAPPLIED_MAX => self.scan.wrong = true,
             count => {
                 let reason = entry.reason.map(|reason| self.reason_number(reason));
-                self.unapplied.push(Unapplied { row, count: count.unwrap_or(-1), reason });
+                self.unapplied.push(UnappliedRow { row, count: count.unwrap_or(-1), reason });
             }
         }
     }

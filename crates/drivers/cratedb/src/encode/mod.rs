@@ -30,12 +30,12 @@ pub(super) struct BodyEncoder {
     plans: Rc<[Plan]>,
     /// Compression level, and a buffer for the compressed body.
     gzip: Option<(u32, Vec<u8>)>,
-    quoted: Quoted,
+    quoted: QuotedDictionaries,
 }
 
 /// Quoted dictionaries, by column.
 #[derive(Default)]
-struct Quoted(Vec<Option<QuotedDictionary>>);
+struct QuotedDictionaries(Vec<Option<QuotedDictionary>>);
 
 /// The values of a dictionary as JSON texts, one after the other.
 struct QuotedDictionary {
@@ -51,7 +51,7 @@ impl BodyEncoder {
         Self {
             plans: Rc::clone(plans),
             gzip: gzip.map(|level| (level, Vec::new())),
-            quoted: Quoted::default(),
+            quoted: QuotedDictionaries::default(),
         }
     }
 }
@@ -82,7 +82,7 @@ pub(super) fn compress(body: &[u8], level: u32, out: &mut Vec<u8>) {
 }
 
 /// Writes the body for `op`; nothing if no request is needed, or if the op does not fit its plan.
-fn encode(plans: &[Plan], quoted: &mut Quoted, op: &Op, out: &mut Vec<u8>) {
+fn encode(plans: &[Plan], quoted: &mut QuotedDictionaries, op: &Op, out: &mut Vec<u8>) {
     match (plans.get(usize::from(op.id.0)), &op.body) {
         (Some(Plan::Query { head }), OpBody::Query(values)) => {
             out.extend_from_slice(head);
@@ -109,7 +109,7 @@ fn encode(plans: &[Plan], quoted: &mut Quoted, op: &Op, out: &mut Vec<u8>) {
     }
 }
 
-fn insert(plan: &InsertPlan, quoted: &Quoted, batch: &RowBatch, out: &mut Vec<u8>) {
+fn insert(plan: &InsertPlan, quoted: &QuotedDictionaries, batch: &RowBatch, out: &mut Vec<u8>) {
     match plan.mode {
         Mode::Bulk => {
             out.extend_from_slice(&plan.head);
@@ -175,7 +175,7 @@ enum Part<'a> {
 }
 
 /// An array of all rows; the values of each are enclosed in `around`.
-fn rows(batch: &RowBatch, quoted: &Quoted, around: [u8; 2], out: &mut Vec<u8>) {
+fn rows(batch: &RowBatch, quoted: &QuotedDictionaries, around: [u8; 2], out: &mut Vec<u8>) {
     let [before, after] = around;
     let parts = parts(batch, quoted);
     let mut numbers = Numbers::new();
@@ -207,7 +207,7 @@ fn rows(batch: &RowBatch, quoted: &Quoted, around: [u8; 2], out: &mut Vec<u8>) {
 }
 
 /// The columns of a batch, with adjacent integer columns grouped.
-fn parts<'a>(batch: &'a RowBatch, quoted: &'a Quoted) -> Vec<Part<'a>> {
+fn parts<'a>(batch: &'a RowBatch, quoted: &'a QuotedDictionaries) -> Vec<Part<'a>> {
     let mut parts = Vec::with_capacity(batch.columns.len());
     for (position, column) in batch.columns.iter().enumerate() {
         match (whole_numbers(column, batch.rows), parts.last_mut()) {
@@ -269,7 +269,7 @@ fn put_value(out: &mut Vec<u8>, value: &Value) {
     }
 }
 
-impl Quoted {
+impl QuotedDictionaries {
     /// Quotes the dictionaries of a batch that are new.
     fn learn(&mut self, batch: &RowBatch) {
         self.0.resize_with(batch.columns.len(), || None);

@@ -115,7 +115,7 @@ fn literals_are_quoted_for_sql_and_then_for_json() {
     let mut out = Vec::new();
     let body = OpBody::Query(vec![Value::Text("it's \"so\"".into())]);
     let plans = [Plan::Literal(sql)];
-    encode(&plans, &mut Quoted::default(), &request(0, body).op, &mut out);
+    encode(&plans, &mut QuotedDictionaries::default(), &request(0, body).op, &mut out);
     assert_eq!(
         String::from_utf8(out).unwrap(),
         r#"{"stmt":"SELECT \"k\" FROM t WHERE w = 'it''s \"so\"'"}"#

@@ -15,7 +15,7 @@ use highwater_driver::target_url::without_secrets;
 use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 use highwater_model::user_error::{UserError, UserErrorKind};
 
-use super::answer::{Answer, Reason, Unapplied};
+use super::answer::{Answer, Reason, UnappliedRow};
 
 /// Maximum entries with an error per shard; the shard's other refusals have none.
 const EXPLAINED_PER_SHARD: usize = 10;
@@ -138,7 +138,7 @@ fn bulk(answer: &Answer, context: Context) -> Outcome {
     };
     let classifications: Vec<Classification> = answer.reasons.iter().map(classify_row).collect();
     let bare = classify_bare(answer, &classifications, context);
-    let classification = |entry: &Unapplied| match entry.reason {
+    let classification = |entry: &UnappliedRow| match entry.reason {
         Some(reason) => classifications.get(reason).copied().unwrap_or(bare),
         None if entry.count == 0 => SKIPPED,
         None => bare,
@@ -153,7 +153,7 @@ fn bulk(answer: &Answer, context: Context) -> Outcome {
             message: format!("a row was answered by {} and no reason", shown.count),
         },
     };
-    let certainty = |entry: &Unapplied| {
+    let certainty = |entry: &UnappliedRow| {
         if context.is_not_applied(classification(entry).not_applied_if) {
             Certainty::NotApplied
         } else {
@@ -184,7 +184,7 @@ fn classify_bare(
     classifications: &[Classification],
     context: Context,
 ) -> Classification {
-    let of_capped = |entry: &Unapplied| {
+    let of_capped = |entry: &UnappliedRow| {
         let classification = classifications.get(entry.reason?)?;
         classification.capped.then_some(*classification)
     };

@@ -88,18 +88,18 @@ impl Mode {
 #[derive(Debug)]
 pub(super) enum Plan {
     /// A prepared query.
-    Query(Prepared),
+    Query(PreparedStatement),
     /// A query with its values in its text: sent as a simple query, never prepared.
     Literal(LiteralSql),
     /// Statements between [`BEGIN`] and [`COMMIT`], each sent after the response to the previous one.
-    Transaction(Vec<(Prepared, BoundStatement)>),
+    Transaction(Vec<(PreparedStatement, BoundStatement)>),
     /// A batch insert.
     Insert(InsertPlan),
 }
 
 /// A prepared statement.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub(super) struct PreparedStatement {
     /// Its name; empty if a pooler shares the server's connections.
     pub(super) name: String,
     /// Parse for an unnamed statement: sent before each execution.
@@ -188,7 +188,11 @@ pub(super) fn encode(plans: &[Plan], op: &Op, out: &mut Vec<u8>) {
 }
 
 /// One exchange per statement, so that each can wait for the response to the previous one.
-fn transaction(out: &mut Vec<u8>, statements: &[(Prepared, BoundStatement)], values: &[Value]) {
+fn transaction(
+    out: &mut Vec<u8>,
+    statements: &[(PreparedStatement, BoundStatement)],
+    values: &[Value],
+) {
     let mut prepared = statements.iter().map(|(prepared, _)| prepared);
     let unnamed = prepared.any(|prepared| prepared.name.is_empty());
     let bracket = |out: &mut Vec<u8>, name: &str, sql: &str| {
@@ -209,7 +213,7 @@ fn transaction(out: &mut Vec<u8>, statements: &[(Prepared, BoundStatement)], val
 
 fn bind_query<'v>(
     out: &mut Vec<u8>,
-    prepared: &Prepared,
+    prepared: &PreparedStatement,
     values: impl ExactSizeIterator<Item = &'v Value>,
 ) {
     out.extend_from_slice(&prepared.parse);

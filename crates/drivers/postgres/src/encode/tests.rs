@@ -39,7 +39,8 @@ fn encoded(plan: Plan, body: OpBody) -> Vec<u8> {
 fn without_names_each_op_has_its_own_parse_and_equal_pieces_share_one() {
     let mut parse = Vec::new();
     super::parse(&mut parse, "", "SELECT $1", &[23]);
-    let plan = Plan::Query(Prepared { name: String::new(), parse, parameters: vec![INT4] });
+    let plan =
+        Plan::Query(PreparedStatement { name: String::new(), parse, parameters: vec![INT4] });
     let bytes = encoded(plan, OpBody::Query(vec![Value::Integer(7)]));
     assert_eq!(tags(&bytes), "PBES");
     let mut plan = insert_plan(Mode::Values, vec![INT4]);
@@ -84,8 +85,11 @@ fn a_literal_query_is_one_simple_query() {
 
 #[test]
 fn a_point_select_is_bind_execute_sync() {
-    let plan =
-        Plan::Query(Prepared { name: "q0".to_owned(), parse: Vec::new(), parameters: vec![INT4] });
+    let plan = Plan::Query(PreparedStatement {
+        name: "q0".to_owned(),
+        parse: Vec::new(),
+        parameters: vec![INT4],
+    });
     let bytes = encoded(plan, OpBody::Query(vec![Value::Integer(7)]));
     assert_eq!(tags(&bytes), "BES");
     let body = &messages(&bytes)[0].1;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
 use highwater_model::units::{Nanos, Seed};
 
-use super::super::{Planted, SimTarget};
+use super::super::{PlantedFaults, SimTarget};
 use super::{Clock, connect, counts, found, insert, ms, query, ready, target, try_connect};
 use highwater_driver::TablePolicy;
 use highwater_driver::contract::{BoxFuture, Target};
@@ -52,7 +52,7 @@ fn a_faithful_cluster_stores_what_it_acknowledges() {
     assert!(outcomes.values().all(|outcome| *outcome == Outcome::applied(ROWS)));
     let per_bucket: Vec<(u64, u64)> = (0..4).map(|bucket| (bucket, 100_000)).collect();
     assert_eq!(clock.block_on(counts(&target, &clock, 100_000)), per_bucket);
-    assert_eq!(target.planted(), Planted::default());
+    assert_eq!(target.planted(), PlantedFaults::default());
 }
 
 #[test]
@@ -119,7 +119,10 @@ fn a_retry_samples_new_numbers_and_stores_again() {
 }
 
 /// The time and outcome of each of 200 ops that arrive every 2 ms, with one session per op.
-fn answers(seed: u64, order: impl Fn(u64) -> u64) -> (BTreeMap<u64, (Nanos, Outcome)>, Planted) {
+fn answers(
+    seed: u64,
+    order: impl Fn(u64) -> u64,
+) -> (BTreeMap<u64, (Nanos, Outcome)>, PlantedFaults) {
     let clock = Clock::default();
     let target = target("drop=0.01&lose_ack=0.1&fail=0.1&query=8ms&cores=2", seed);
     clock.block_on(async {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use highwater_driver::TargetUrl;
 use highwater_driver_sim::{SimParameters, capacity};
-use highwater_experiment::trials::{PreparedTrial, Requested, TrialMaker, TrialPlace};
+use highwater_experiment::trials::{NextTrial, PreparedTrial, TrialMaker, TrialPlace};
 use highwater_experiment::{ExperimentRun, SizedTrial, run};
 use highwater_model::limit::Resource;
 use highwater_model::plan::{AuditLevel, Unit};
@@ -286,7 +286,7 @@ impl Growing {
 impl TrialMaker<SizedTrial> for Growing {
     fn prepare<'a>(
         &'a self,
-        requested: &'a Requested<SizedTrial>,
+        requested: &'a NextTrial<SizedTrial>,
         _: &'a TrialPlace,
     ) -> Result<PreparedTrial<'a>, UserError> {
         let nodes = requested.trial.size.nodes;
@@ -307,7 +307,7 @@ impl TrialMaker<SizedTrial> for Growing {
 
     fn nested(
         &self,
-        requested: &Requested<SizedTrial>,
+        requested: &NextTrial<SizedTrial>,
         place: &TrialPlace,
     ) -> Result<ExperimentRecord, UserError> {
         let nodes = requested.trial.size.nodes;

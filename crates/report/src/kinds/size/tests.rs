@@ -6,7 +6,7 @@ use super::{around_the_least, decision, size_json, size_schema};
 use crate::layout::Row;
 use crate::{size_html, size_text};
 use highwater_sizing::cluster::fixture;
-use highwater_sizing::cluster::{Request, SizePlan, Traced, size};
+use highwater_sizing::cluster::{Request, SizePlan, WithOrigin, size};
 
 /// A million rows per second with one tolerated node failure, and every optional fact.
 fn plan() -> SizePlan {
@@ -16,18 +16,18 @@ fn plan() -> SizePlan {
 fn request() -> Request {
     let mut request =
         fixture::request(vec![fixture::need(1e6, fixture::basis("rows/s", &fixture::INGEST))]);
-    request.survive = Traced::given(1, "--tolerate-failures");
-    request.replicas = Traced::given(0, "--replicas");
-    request.retention_s = Some(Traced::given(90.0 * 86_400.0, "--retention"));
-    request.stored_bytes_per_row = Some(Traced::given(100.0, "--bytes-per-row"));
-    request.sent_bytes_per_row = Some(Traced::given(700.0, "--sent-bytes-per-row"));
-    request.price_per_node_hour = Some(Traced::given(0.8, "--price"));
+    request.survive = WithOrigin::given(1, "--tolerate-failures");
+    request.replicas = WithOrigin::given(0, "--replicas");
+    request.retention_s = Some(WithOrigin::given(90.0 * 86_400.0, "--retention"));
+    request.stored_bytes_per_row = Some(WithOrigin::given(100.0, "--bytes-per-row"));
+    request.sent_bytes_per_row = Some(WithOrigin::given(700.0, "--sent-bytes-per-row"));
+    request.price_per_node_hour = Some(WithOrigin::given(0.8, "--price"));
     request
 }
 
 #[test]
 fn the_report_of_an_unproven_plan_has_no_interval_and_names_what_to_measure() {
-    let request = Request { replicas: Traced::assumed(0, "as measured"), ..request() };
+    let request = Request { replicas: WithOrigin::assumed(0, "as measured"), ..request() };
     let text = size_text(&size(&request));
     let (decision, _) = text.split_once("How rows/s grow").unwrap();
     assert_snapshot!(decision);
@@ -42,8 +42,8 @@ fn the_report_of_a_plan() {
 #[test]
 fn the_page_shows_its_price_and_three_assumptions_with_their_flags_above_the_folds() {
     let mut request = request();
-    request.survive = Traced::assumed(0, "by default");
-    request.replicas = Traced::assumed(1, "as measured");
+    request.survive = WithOrigin::assumed(0, "by default");
+    request.replicas = WithOrigin::assumed(1, "as measured");
     request.needs[0].per_s.value = 5e5;
     let plan = size(&request);
     let page = size_html(&plan);

@@ -5,7 +5,7 @@
 
 use maud::{Markup, html};
 
-use highwater_analysis::comparison::{Better, Compared, Comparison, Verdict};
+use highwater_analysis::comparison::{Better, Comparison, FigureComparison, Verdict};
 use highwater_model::display::{ABSENT, foreign, with_unit};
 
 use crate::blocks::{Block, Section, Table};
@@ -247,14 +247,14 @@ fn forest(comparison: &Comparison) -> Markup {
 }
 
 /// The primary figure comes first.
-fn ordered(comparison: &Comparison) -> impl Iterator<Item = &Compared> {
+fn ordered(comparison: &Comparison) -> impl Iterator<Item = &FigureComparison> {
     let figures = || comparison.figures.iter();
     figures()
         .filter(|compared| compared.is_primary)
         .chain(figures().filter(|compared| !compared.is_primary))
 }
 
-fn figure_row(compared: &Compared) -> Markup {
+fn figure_row(compared: &FigureComparison) -> Markup {
     let [a, b] = figures_of(compared);
     let (figure, unit) = difference(compared);
     let word = word(compared.verdict);
@@ -282,7 +282,7 @@ const fn class_of(verdict: Verdict) -> &'static str {
 }
 
 /// The interval as a line with a dot, and the zone of differences that do not matter.
-fn drawing(compared: &Compared) -> Markup {
+fn drawing(compared: &FigureComparison) -> Markup {
     let turned = match compared.figure.better {
         Better::More => 1.0,
         Better::Less => -1.0,

@@ -18,7 +18,7 @@ use super::blocks::{Part, folded, pairs, sentence, table};
 use crate::answer::{Answer, plural, short_target, to_the_second};
 use crate::events::intervention;
 use crate::judgments;
-use crate::judgments::{Judged, three, trials};
+use crate::judgments::{JudgmentWords, three, trials};
 use crate::kinds::findings as rules;
 use crate::kinds::growth::sizes_in_words;
 use crate::kinds::run::{phases, short_hash};
@@ -118,7 +118,7 @@ pub(super) fn judgments(record: RecordRef<'_>) -> Part {
     }
 }
 
-fn one(of: Judged<'_>, question: &str) -> Markup {
+fn one(of: JudgmentWords<'_>, question: &str) -> Markup {
     html! {
         h3 { (of.name) ": " (of.value) }
         p class="term" { (question) }

@@ -14,7 +14,7 @@ use highwater_model::search::{ProbePurpose, ProbeVerdict, SearchOutcome};
 use highwater_model::tune::{
     BestConfiguration, RunnerUp, TrialPurpose, TuneFigure, TuneOutcome, TuneRecord,
 };
-use highwater_sizing::cluster::{Traced, fixture as sizes, size};
+use highwater_sizing::cluster::{WithOrigin, fixture as sizes, size};
 use highwater_sizing::growth::fixture::grown;
 
 fn shown<'a>(record: impl Into<RecordRef<'a>>, columns: usize) -> String {
@@ -303,8 +303,8 @@ fn compared() -> Vec<(&'static str, Summary, usize)> {
     let growths = GrowthsReport::from_groups(&same, 0.05).unwrap();
     let basis = sizes::basis("rows/s", &sizes::INGEST);
     let mut request = sizes::request(vec![sizes::need(1e6, basis)]);
-    request.survive = Traced::given(1, "--tolerate-failures");
-    request.price_per_node_hour = Some(Traced::given(0.8, "--price"));
+    request.survive = WithOrigin::given(1, "--tolerate-failures");
+    request.price_per_node_hour = Some(WithOrigin::given(0.8, "--price"));
     vec![
         ("compare", compare_summary(&report), GOOD_MAX),
         ("compare of growths", growths_summary(&growths), GOOD_MAX),

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use highwater_analysis::{Ended, exit_code};
+use highwater_analysis::{RunEnding, exit_code};
 use highwater_model::audit_record::SqlPart;
 use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::plan::AuditLevel;
@@ -81,7 +81,7 @@ fn assert_named(record: &RunRecord, named: &Named) {
     assert!(wrong.evidence.contains(named.evidence), "{context}");
     assert_eq!(judged.data.value, Data::Unverified, "{context}");
     assert_eq!(data_reasons(record), [ReasonCode::AuditSqlWrong]);
-    assert_eq!(exit_code(judged, Ended::from_incidents(&record.incidents)), 2);
+    assert_eq!(exit_code(judged, RunEnding::from_incidents(&record.incidents)), 2);
     let accused = (audit.missing, audit.surplus, audit.altered);
     assert_eq!(accused, (0, 0, 0), "{context}");
     assert!(audit.examples.is_empty(), "{context}");

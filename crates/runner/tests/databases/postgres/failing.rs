@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use highwater_analysis::Ended;
+use highwater_analysis::RunEnding;
 use highwater_model::event::{AuditStage, Event};
 use highwater_model::judgment::{Data, Measurement, ReasonCode};
 use highwater_model::record::{AuditStatus, RunRecord};
@@ -133,7 +133,7 @@ fn a_restart_is_survived_and_an_end_is_reported_within_the_limit() {
 
     let end = run_while(&busy(&url, 6), &server, Postgres::restart);
     let (record, text) = (&end.record, report::text(&end.record));
-    assert_eq!(end.ended, Ended::Complete, "{text}");
+    assert_eq!(end.ended, RunEnding::Complete, "{text}");
     expect_every_row_accounted_for(record);
     assert!(measured(record, "insert").rows.unknown > 0, "{text}");
     expect_clean(record);
@@ -148,7 +148,7 @@ fn a_restart_is_survived_and_an_end_is_reported_within_the_limit() {
     let limit = job.step;
     let end = run_while(&job, &server, Postgres::stop);
     let (record, text) = (&end.record, report::text(&end.record));
-    assert_eq!(end.ended, Ended::TargetLost, "{text}");
+    assert_eq!(end.ended, RunEnding::TargetLost, "{text}");
     assert_eq!(exit_code(&end), 5, "{text}");
     expect_every_row_accounted_for(record);
     assert!(record.audit.acknowledged > 0, "{text}");

@@ -15,7 +15,7 @@ use highwater_model::record::{
 use highwater_model::units::{Nanos, Rate};
 use highwater_runner::control::WAITING_MAX;
 use highwater_runner::planner::PaceInput;
-use highwater_runner::run::Ended;
+use highwater_runner::run::RunEnding;
 
 use crate::support::{At, Commanded, Job, closed, exit_code, one_node, open, seconds};
 
@@ -124,7 +124,7 @@ fn a_changed_rate_begins_a_phase_whose_results_are_its_own() {
     assert_eq!(events, std::slice::from_ref(&done));
     assert_eq!(answers, [Ok(done)]);
     assert_eq!(record.plan, job.run().record.plan, "the plan and its hash stay");
-    assert_eq!(end.ended, Ended::Complete);
+    assert_eq!(end.ended, RunEnding::Complete);
     assert_eq!(exit_code(&end), 0, "{:?}", record.judgments);
 }
 

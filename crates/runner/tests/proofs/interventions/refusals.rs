@@ -9,7 +9,7 @@ fn refused(job: &Job, at: At, command: Command, expected: &Refusal) {
     let record = &end.record;
     assert!(record.interventions.is_empty());
     assert!(record.phases.iter().all(|phase| !phase.name.contains("-2")));
-    assert_eq!(end.ended, Ended::Complete);
+    assert_eq!(end.ended, RunEnding::Complete);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_full_queue_refuses_and_a_stop_still_comes_through() {
     assert_eq!(full.count(), 3);
     assert_eq!(end.record.interventions.len(), WAITING_MAX + 1);
     assert_eq!(phases(&end.record), [("measure", 0, 4_250)]);
-    assert_eq!(end.ended, Ended::Interrupted);
+    assert_eq!(end.ended, RunEnding::Interrupted);
     let late = controller.send(note("late")).unwrap_err();
     assert_eq!(late, Refusal::RunOver);
 }

@@ -2,8 +2,8 @@
 
 use crate::cluster::fixture::{INGEST, QUERIES, basis, need, request};
 use crate::cluster::{
-    Assumption, AssumptionWeight, Condition, Decision, Origin, Request, SHORTAGE, Scenario, Traced,
-    size,
+    Assumption, AssumptionWeight, Condition, Decision, Origin, Request, SHORTAGE, Scenario,
+    WithOrigin, size,
 };
 use crate::scaling::known;
 
@@ -44,18 +44,18 @@ fn scenarios_have_the_rates_alone_and_each_condition_with_examples_of_what_is_no
 #[test]
 fn a_stated_condition_is_planned_and_several_are_planned_together() {
     let mut request = million();
-    request.spare = Traced::given(0.1, "--headroom");
+    request.spare = WithOrigin::given(0.1, "--headroom");
     let headroom = scenario(&request, Condition::Headroom).unwrap();
     assert!(headroom.is_planned && !headroom.is_example && (headroom.value - 0.1).abs() < 1e-9);
     assert_eq!(headroom.nodes, Some(size(&request).nodes.planned));
-    request.growth_per_month = Traced::given(0.02, "--growth");
+    request.growth_per_month = WithOrigin::given(0.02, "--growth");
     let (all, plan) = (scenario(&request, Condition::All).unwrap(), size(&request));
     assert!(all.is_planned);
     assert_eq!(all.nodes, Some(plan.nodes.planned));
     assert_eq!(plan.decision.scenarios.iter().filter(|of| of.is_planned).count(), 1);
     // A condition that is stated as zero is not a scenario.
-    request.growth_per_month = Traced::given(0.0, "--growth");
-    request.survive = Traced::given(0, "--tolerate-failures");
+    request.growth_per_month = WithOrigin::given(0.0, "--growth");
+    request.survive = WithOrigin::given(0, "--tolerate-failures");
     assert_eq!(scenario(&request, Condition::Growth), None);
     assert_eq!(scenario(&request, Condition::NodesLost), None);
 }
@@ -63,7 +63,7 @@ fn a_stated_condition_is_planned_and_several_are_planned_together() {
 #[test]
 fn replicas_that_were_measured_or_given_state_their_own_cost() {
     let mut request = million();
-    request.needs[0].basis.replica_cost = Traced::given(known(1.0), "--replica-cost");
+    request.needs[0].basis.replica_cost = WithOrigin::given(known(1.0), "--replica-cost");
     let left = scenario(&request, Condition::NodesLost).unwrap().replicas_leave.unwrap();
     assert!(!left.is_assumed && (left.factor.expected - 0.5).abs() < 1e-9, "{left:?}");
     // As many replicas as were measured cost nothing more.
@@ -102,7 +102,7 @@ fn assumptions_are_ordered_by_effect_and_given_values_are_none() {
     assert!(moves.is_sorted_by(|a, b| a >= b), "{weights:?}");
     assert_eq!(weights[0].what, Assumption::Replicas, "{weights:?}");
     assert!(!moves.contains(&0) && !weights[0].is_proven, "{weights:?}");
-    request.replicas = Traced::given(0, "--replicas");
+    request.replicas = WithOrigin::given(0, "--replicas");
     let weights = decision(&request).assumptions;
     let is_replicas = |weight: &AssumptionWeight| weight.what == Assumption::Replicas;
     assert!(!weights.iter().any(is_replicas), "{weights:?}");
@@ -113,7 +113,7 @@ fn a_demand_that_is_not_known_has_a_size_of_least_regret() {
     let mut request = million();
     // Demand is known, but there is no price.
     assert!(decision(&request).regrets.is_empty());
-    request.price_per_node_hour = Some(Traced::given(1.0, "--price"));
+    request.price_per_node_hour = Some(WithOrigin::given(1.0, "--price"));
     request.needs[0].at_least_per_s = Some(5e5);
     let all = decision(&request).regrets;
     let [first, .., last] = &all[..] else {

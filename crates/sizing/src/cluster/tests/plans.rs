@@ -2,8 +2,8 @@
 
 use crate::cluster::fixture::{INGEST, QUERIES, basis, need, point, request};
 use crate::cluster::{
-    Basis, BasisError, Condition, NodeCounts, Origin, Reading, Request, SizeAxis, SizePlan, Traced,
-    size,
+    Basis, BasisError, Condition, NodeCounts, Origin, Reading, Request, SizeAxis, SizePlan,
+    WithOrigin, size,
 };
 use crate::scaling::{Placement, ScalingModel};
 use crate::series::{Setting, everywhere, names};
@@ -136,8 +136,8 @@ fn a_number_that_only_a_better_next_size_makes_enough_is_the_least_of_a_range() 
 fn an_unproven_number_has_the_requested_headroom_and_no_margin() {
     let with = |probability: f64| {
         let mut request = request(vec![need(2.6e6, basis("rows/s", &INGEST))]);
-        request.probability = Traced::given(probability, "--confidence");
-        request.spare = Traced::given(0.2, "--headroom");
+        request.probability = WithOrigin::given(probability, "--confidence");
+        request.spare = WithOrigin::given(0.2, "--headroom");
         size(&request).nodes
     };
     let [half, sure] = [0.5, 0.95].map(with);
@@ -215,7 +215,7 @@ fn if_throughput_stops_growing_no_number_is_enough_and_the_closest_is_planned() 
 fn a_number_that_meets_the_requested_probability_is_planned_below_95_percent() {
     let mut request = request(vec![need(1.55e6, basis("rows/s", &INGEST))]);
     assert!(!size(&request).is_proven());
-    request.probability = Traced::given(0.6, "--confidence");
+    request.probability = WithOrigin::given(0.6, "--confidence");
     let plan = size(&request);
     assert_eq!(plan.nodes.interval.unwrap().high, None);
     let said = &plan.summary;
@@ -239,7 +239,7 @@ fn sizes_count_vcpus_where_these_vary_and_nodes_do_not() {
     let pairs = [(4.0, 90e3), (8.0, 165e3), (16.0, 290e3)];
     for nodes in [None, Some(3.0)] {
         let mut request = request(vec![need(3.2e5, machine(nodes, &pairs))]);
-        request.price_per_node_hour = Some(Traced::given(0.1, "--price"));
+        request.price_per_node_hour = Some(WithOrigin::given(0.1, "--price"));
         let plan = size(&request);
         assert_eq!(plan.axis, SizeAxis::Vcpus);
         assert!((20..=32).contains(&plan.nodes.planned) && plan.is_proven(), "{:?}", plan.nodes);
@@ -268,15 +268,15 @@ fn sizes_count_vcpus_where_these_vary_and_nodes_do_not() {
 #[test]
 fn nodes_that_may_be_lost_are_added_and_their_headroom_shown() {
     let mut request = million();
-    request.survive = Traced::given(1, "--tolerate-failures");
-    request.replicas = Traced::given(0, "--replicas");
+    request.survive = WithOrigin::given(1, "--tolerate-failures");
+    request.replicas = WithOrigin::given(0, "--replicas");
     let plan = size(&request);
     assert_eq!((plan.nodes.interval.unwrap().expected, plan.nodes.planned), (6, 7));
     assert!(plan.nodes.headroom_after_loss.expected < plan.nodes.headroom.expected);
     // Without a replica, a lost node loses data.
     assert!(notes(&plan).contains("--replicas 1"));
     // Unstated replicas are enough to keep the data.
-    request.replicas = Traced::assumed(0, "as measured");
+    request.replicas = WithOrigin::assumed(0, "as measured");
     let plan = size(&request);
     assert!(!notes(&plan).contains("--replicas 1"));
     assert!(plan.nodes.planned > 7);
@@ -288,7 +288,7 @@ fn a_replica_leaves_six_tenths_of_the_throughput_unless_it_was_measured() {
     let without = request.used(4, 0).unwrap().used().expected;
     let with = request.used(4, 1).unwrap().used().expected;
     assert!((with / without - 1.0 / 0.6).abs() < 1e-9);
-    request.replicas = Traced::given(1, "--replicas");
+    request.replicas = WithOrigin::given(1, "--replicas");
     let plan = size(&request);
     let cost = plan.inputs.iter().find(|input| input.flag == "--replica-cost").unwrap();
     assert!(matches!(cost.origin, Origin::Assumed(_)));
@@ -298,8 +298,8 @@ fn a_replica_leaves_six_tenths_of_the_throughput_unless_it_was_measured() {
 fn growth_counts_from_month_to_month() {
     let mut request = million();
     request.needs[0].per_s.value = 5e5;
-    request.growth_per_month = Traced::given(0.05, "--growth");
-    request.months = Traced::given(12, "--months");
+    request.growth_per_month = WithOrigin::given(0.05, "--growth");
+    request.months = WithOrigin::given(12, "--months");
     // 1.05^12 = 1.7958563
     assert!((request.rows_per_s() - 897_928.16).abs() < 0.01);
 }
@@ -309,7 +309,7 @@ fn capacity_that_must_stay_free_is_not_used() {
     let mut request = million();
     let probability = |request: &Request| request.used(6, 0).unwrap().probability();
     let all = probability(&request);
-    request.spare = Traced::given(0.2, "--headroom");
+    request.spare = WithOrigin::given(0.2, "--headroom");
     assert!(probability(&request) < all - 0.1);
     assert!(size(&request).nodes.planned > 6);
 }
@@ -387,10 +387,10 @@ fn two_sizes_are_warned_of_and_two_that_do_not_differ_all_the_more() {
 #[test]
 fn disk_holds_all_copies_of_the_retention_with_room_to_spare() {
     let mut request = million();
-    request.replicas = Traced::given(1, "--replicas");
-    request.survive = Traced::given(1, "--tolerate-failures");
-    request.retention_s = Some(Traced::given(10.0 * 86_400.0, "--retention"));
-    request.stored_bytes_per_row = Some(Traced::given(100.0, "--bytes-per-row"));
+    request.replicas = WithOrigin::given(1, "--replicas");
+    request.survive = WithOrigin::given(1, "--tolerate-failures");
+    request.retention_s = Some(WithOrigin::given(10.0 * 86_400.0, "--retention"));
+    request.stored_bytes_per_row = Some(WithOrigin::given(100.0, "--bytes-per-row"));
     let disk = request.disk(11, 1).unwrap();
     // 10⁶ rows/s × 100 B × 864,000 s = 86.4 TB; two copies on ten nodes, filled to 85%.
     assert!((disk.data_bytes - 86.4e12).abs() < 1.0);
@@ -406,8 +406,8 @@ fn shards_follow_the_vcpus_and_partitions_their_size() {
     assert_eq!(shards.primaries, 96);
     assert_eq!(shards.partitions, 1);
     assert_eq!(shards.partition_days, None);
-    request.retention_s = Some(Traced::given(10.0 * 86_400.0, "--retention"));
-    request.stored_bytes_per_row = Some(Traced::given(100.0, "--bytes-per-row"));
+    request.retention_s = Some(WithOrigin::given(10.0 * 86_400.0, "--retention"));
+    request.stored_bytes_per_row = Some(WithOrigin::given(100.0, "--bytes-per-row"));
     let shards = request.shards(6, 0).unwrap();
     // 8.64 TB per day on 96 shards are 90 GB per shard and day: twice as many shards of 45 GB in daily partitions give
     // far fewer shards in total than hourly partitions of 96.
@@ -415,7 +415,7 @@ fn shards_follow_the_vcpus_and_partitions_their_size() {
     assert_eq!(shards.partitions, 11);
     assert!((shards.bytes.unwrap() - 45e9).abs() < 1.0);
     assert!((shards.per_node - 32.0 * 11.0).abs() < 1e-9);
-    request.retention_s = Some(Traced::given(365.0 * 86_400.0, "--retention"));
+    request.retention_s = Some(WithOrigin::given(365.0 * 86_400.0, "--retention"));
     let plan = size(&request);
     assert!(notes(&plan).contains("are advised"));
 }
@@ -424,7 +424,7 @@ fn shards_follow_the_vcpus_and_partitions_their_size() {
 fn traffic_counts_rows_forwarded_to_another_node() {
     let mut request = million();
     assert!(request.network(4, 1).is_none());
-    request.sent_bytes_per_row = Some(Traced::given(1_000.0, "--sent-bytes-per-row"));
+    request.sent_bytes_per_row = Some(WithOrigin::given(1_000.0, "--sent-bytes-per-row"));
     let network = request.network(4, 1).unwrap();
     assert!((network.in_bytes_per_s - 1e9).abs() < 1.0);
     // Three of four rows arrive at a node other than their own, and each is copied to one more.
@@ -435,7 +435,7 @@ fn traffic_counts_rows_forwarded_to_another_node() {
 #[test]
 fn a_price_is_that_of_a_month_of_730_hours() {
     let mut request = million();
-    request.price_per_node_hour = Some(Traced::given(2.0, "--price"));
+    request.price_per_node_hour = Some(WithOrigin::given(2.0, "--price"));
     let plan = size(&request);
     assert_eq!(plan.price_per_month, Some(6.0 * 2.0 * 730.0));
 }

@@ -17,7 +17,7 @@ use crate::input::Section;
 use crate::random::Draws;
 use crate::rows::{Segment, Segments, codes, floats, integers, timestamps};
 
-use self::numbers::{Keys, Normal, Sequence, Skewed, Uniform};
+use self::numbers::{Keys, Normal, Sequence, SkewedInteger, Uniform};
 use self::texts::{Constant, Dictionary, Text, Uuid};
 
 pub(crate) use self::texts::{
@@ -111,7 +111,7 @@ generators! {
     Sequence,
     Normal,
     Choice,
-    Skewed,
+    SkewedInteger,
     Text,
     Keys,
     Dictionary,

@@ -149,13 +149,13 @@ impl Make for Normal {
 ///
 /// `min` and an item.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Skewed {
+pub(crate) struct SkewedInteger {
     min: i64,
     prefix: String,
     sampler: Sampler,
 }
 
-impl Make for Skewed {
+impl Make for SkewedInteger {
     const SPECS: &'static [Spec] = specs!(
         "zipfian", "few of min to max often, most of them rarely", NUMBERED,
         ["min": Integer, "max": Integer; "theta": Float, "order": Text, "prefix": Text];

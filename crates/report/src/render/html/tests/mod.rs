@@ -6,7 +6,7 @@ mod plotted;
 use highwater_analysis::fixture;
 use highwater_analysis::fixture::group::grouped;
 use highwater_model::judgment::ReasonCode;
-use highwater_sizing::cluster::{SizePlan, Traced, fixture as sizing, size};
+use highwater_sizing::cluster::{SizePlan, WithOrigin, fixture as sizing, size};
 use highwater_sizing::growth::fixture::grown;
 
 use super::*;
@@ -19,8 +19,8 @@ const PAGE_MAX: usize = 2_000_000;
 fn size_plan() -> SizePlan {
     let basis = sizing::basis("rows/s", &sizing::INGEST);
     let mut request = sizing::request(vec![sizing::need(1e6, basis)]);
-    request.survive = Traced::given(1, "--tolerate-failures");
-    request.replicas = Traced::given(0, "--replicas");
+    request.survive = WithOrigin::given(1, "--tolerate-failures");
+    request.replicas = WithOrigin::given(0, "--replicas");
     size(&request)
 }
 

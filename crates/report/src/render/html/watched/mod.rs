@@ -31,7 +31,7 @@ use crate::plots;
 use crate::progress::named_p99;
 use crate::render::html;
 use crate::render::html::blocks::{Part, table};
-use crate::watched::{RunWatched, Seconds, Slot, SlotStream, Stage, Watched};
+use crate::watched::{Seconds, Slot, SlotStream, Stage, WatchedPage, WatchedRun};
 
 /// Rights of the page of a watched run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub fn live_style() -> String {
 }
 
 /// The page at this time; its script, served separately, swaps the regions. Without the script, the page reloads.
-pub fn live_page(watched: &Watched, rights: LiveRights) -> String {
+pub fn live_page(watched: &WatchedPage, rights: LiveRights) -> String {
     let head = html! { noscript { meta http-equiv="refresh" content="5"; } };
     let [top, answer, more] = regions(watched);
     let body = html! {
@@ -69,12 +69,12 @@ pub fn live_page(watched: &Watched, rights: LiveRights) -> String {
 }
 
 /// The regions that the script swaps, one per line.
-pub fn live_parts(watched: &Watched) -> String {
+pub fn live_parts(watched: &WatchedPage) -> String {
     list(regions(watched).map(|region| harmless(&region.into_string())), "\n")
 }
 
 /// The header, the answer, and everything below the controls.
-fn regions(watched: &Watched) -> [Markup; 3] {
+fn regions(watched: &WatchedPage) -> [Markup; 3] {
     let page = so_far::page(watched);
     let top = html! { (html::top(&page)) (status(watched)) };
     let answer = html::head(&page.answer, &page.tags);
@@ -127,7 +127,7 @@ fn controls(rights: LiveRights) -> Markup {
 }
 
 /// The state with the time that has passed and the time left, the figures of the last second, and a progress bar.
-fn status(watched: &Watched) -> Markup {
+fn status(watched: &WatchedPage) -> Markup {
     let run = &watched.run;
     let second = run.last.as_ref().map_or(0, |last| last.second);
     let (state, share) = state(watched);
@@ -162,7 +162,7 @@ fn status(watched: &Watched) -> Markup {
 }
 
 /// The current activity, in words, and its completed fraction.
-fn state(watched: &Watched) -> (String, Option<f64>) {
+fn state(watched: &WatchedPage) -> (String, Option<f64>) {
     let run = &watched.run;
     if watched.is_over {
         return ("Finished".to_owned(), None);
@@ -191,7 +191,7 @@ fn state(watched: &Watched) -> (String, Option<f64>) {
 }
 
 /// The time that has passed and the time left, of the experiment if there is one.
-fn times(watched: &Watched, second: u64) -> Vec<String> {
+fn times(watched: &WatchedPage, second: u64) -> Vec<String> {
     if watched.is_over {
         return Vec::new();
     }
@@ -219,7 +219,7 @@ const SHOWN_S: f64 = 60.0;
 const LEAST_S: f64 = 10.0;
 
 /// All charts with data, with the remaining time.
-fn over_time(run: &RunWatched) -> Vec<Chart> {
+fn over_time(run: &WatchedRun) -> Vec<Chart> {
     let Some(last) = run.seconds.slots.last() else {
         return Vec::new();
     };
@@ -234,7 +234,7 @@ fn over_time(run: &RunWatched) -> Vec<Chart> {
 }
 
 /// The record so far with the seconds as intervals: each stream counts in its unit, and has one op.
-fn recorded(run: &RunWatched) -> RunRecord {
+fn recorded(run: &WatchedRun) -> RunRecord {
     let mut record = run.record.as_deref().cloned().unwrap_or_default();
     let streams = run.seconds.slots.last().map_or(&[][..], |slot| &slot.streams);
     record.plan.definition.objectives.clone_from(&run.objectives);
@@ -282,7 +282,7 @@ fn intervals(slot: &Slot) -> impl Iterator<Item = IntervalRecord> + '_ {
 }
 
 /// The phases of the slots; ramps and unmeasured phases are excluded from results.
-fn phases(run: &RunWatched) -> Vec<PhaseRecord> {
+fn phases(run: &WatchedRun) -> Vec<PhaseRecord> {
     let mut phases: Vec<PhaseRecord> = Vec::new();
     for slot in &run.seconds.slots {
         let ns = |seconds: u64| seconds.saturating_mul(Nanos::SECOND.0);
@@ -314,7 +314,7 @@ fn phases(run: &RunWatched) -> Vec<PhaseRecord> {
 }
 
 /// The remaining time of the load, step by step; empty if it has no planned end.
-fn to_come(run: &RunWatched) -> Vec<Span> {
+fn to_come(run: &WatchedRun) -> Vec<Span> {
     let (Stage::Load(LoadBounds { length, .. }), Some(last)) =
         (&run.stage, run.seconds.slots.last())
     else {
@@ -368,7 +368,7 @@ struct Step<'a> {
 }
 
 /// The steps of a load of this length; a single step if its phases do not add up to that length.
-fn steps(run: &RunWatched, length: Nanos) -> Vec<Step<'_>> {
+fn steps(run: &WatchedRun, length: Nanos) -> Vec<Step<'_>> {
     let planned = run.phases.iter();
     let whole: u64 = planned.clone().map(|phase| phase.duration.0).sum();
     if whole != length.0 {
@@ -384,7 +384,7 @@ fn steps(run: &RunWatched, length: Nanos) -> Vec<Step<'_>> {
 }
 
 /// Progress of a load of this length, step by step.
-fn bar(run: &RunWatched, length: Nanos, share: f64) -> Markup {
+fn bar(run: &WatchedRun, length: Nanos, share: f64) -> Markup {
     let length_s = to_f64(length.0) / 1e9;
     let percent = percent_whole(share);
     let place = |seconds: f64| seconds / length_s * WIDTH;
@@ -408,7 +408,7 @@ fn bar(run: &RunWatched, length: Nanos, share: f64) -> Markup {
 const WORDS: usize = 200;
 
 /// Requests, failures, rate and latency of each op in the current phase; absent before the first measured second.
-fn ops(run: &RunWatched) -> Option<Part> {
+fn ops(run: &WatchedRun) -> Option<Part> {
     let measured = measured_streams(run.record.as_deref()?);
     let phase = measured.last()?.phase;
     let (mut rows, mut requests, mut failed) = (Vec::new(), 0, 0);
@@ -454,7 +454,7 @@ fn ops(run: &RunWatched) -> Option<Part> {
 
 /// Failed ops by class and message, the most frequent first, with the time of the last one; absent without any. Messages
 /// are known a few seconds later than the number of ops.
-fn failures(run: &RunWatched) -> Option<Part> {
+fn failures(run: &WatchedRun) -> Option<Part> {
     let slots = run.seconds.slots.iter().flat_map(|slot| &slot.streams);
     let failed: u64 = slots.map(|stream| stream.errors).sum();
     let now = run.last.as_ref().map_or(0, |last| last.second);

@@ -28,7 +28,7 @@ use crate::progress::standings;
 use crate::render::html::blocks::{self, Part};
 use crate::render::html::sections::{self, short_id};
 use crate::render::html::{Page, watched};
-use crate::watched::{RunWatched, Stage, Trying, Watched};
+use crate::watched::{Stage, Trying, WatchedPage, WatchedRun};
 
 /// In a shorter measured phase, ops in flight at its start and end distort the figures.
 const SHORTEST: Nanos = Nanos::from_secs(5);
@@ -42,7 +42,7 @@ const LINKS: &str = "sizes";
 const KEYS: [&str; 3] = ["p50", "p99", "max"];
 
 /// The page so far.
-pub(super) fn page(watched: &Watched) -> Page<'static> {
+pub(super) fn page(watched: &WatchedPage) -> Page<'static> {
     let run = &watched.run;
     let (of_load, others): (Vec<Chart>, Vec<Chart>) = watched::over_time(run)
         .into_iter()
@@ -81,14 +81,14 @@ fn part(id: &'static str, title: &'static str, lead: String, body: maud::Markup)
 }
 
 /// Sessions, and telemetry of the target and its host, as small multiples.
-fn machines(run: &RunWatched) -> Option<Part> {
+fn machines(run: &WatchedRun) -> Option<Part> {
     let sessions = watched::sessions(&run.seconds);
     let all: Vec<_> = sessions.into_iter().chain(target_so_far(&run.telemetry)).collect();
     let lead = list(all.iter().map(|chart| chart.title.as_str()).take(4), ", ");
     (!all.is_empty()).then(|| part("machines", "Machines", lead, chart::sparklines(&all)))
 }
 
-fn of_run(watched: &Watched) -> Page<'static> {
+fn of_run(watched: &WatchedPage) -> Page<'static> {
     let run = &watched.run;
     let kind = match watched.trying.first().map(|trying| &trying.trial) {
         None => "Run",
@@ -123,7 +123,7 @@ fn of_run(watched: &Watched) -> Page<'static> {
 }
 
 /// The answer of a run, from its record so far and its last second.
-fn answer_of_run(run: &RunWatched) -> Answer {
+fn answer_of_run(run: &WatchedRun) -> Answer {
     let record = run.record.as_deref();
     let measured = record.map(measured_streams).unwrap_or_default();
     let known = record.map(|record| run_answer(record, &measured));
@@ -152,7 +152,7 @@ fn answer_of_run(run: &RunWatched) -> Answer {
 
 /// The answer while closed load runs for a first estimate: its throughput is not the answer of a
 /// search.
-fn answer_of_estimate(watched: &Watched) -> Answer {
+fn answer_of_estimate(watched: &WatchedPage) -> Answer {
     let mut answer = answer_of_run(&watched.run);
     answer.lead.clear();
     (answer.figure, answer.unit) = (ABSENT.to_owned(), String::new());
@@ -166,7 +166,7 @@ fn answer_of_estimate(watched: &Watched) -> Answer {
 }
 
 /// The question before the record is known.
-fn question(run: &RunWatched) -> String {
+fn question(run: &WatchedRun) -> String {
     let bounds = list(run.objectives.iter().map(objective_bound), ", ");
     match (run.target.as_str(), bounds.as_str()) {
         ("", _) => "Connecting to the target".to_owned(),
@@ -176,7 +176,7 @@ fn question(run: &RunWatched) -> String {
 }
 
 /// Totals of the load so far, and the open sessions.
-fn totals(run: &RunWatched) -> Vec<KeyFigure> {
+fn totals(run: &WatchedRun) -> Vec<KeyFigure> {
     let Some(last) = &run.last else {
         return Vec::new();
     };
@@ -198,7 +198,7 @@ fn totals(run: &RunWatched) -> Vec<KeyFigure> {
 
 /// The three judgments, if known.
 fn judgments(
-    run: &RunWatched,
+    run: &WatchedRun,
     answer: &Answer,
     measured: &[MeasuredStream<'_>],
 ) -> Vec<JudgmentLine> {
@@ -242,7 +242,7 @@ fn judgments(
 
 /// The objective: missed so far, met so far, or open.
 fn objective(
-    run: &RunWatched,
+    run: &WatchedRun,
     record: Option<&RunRecord>,
     measured: &[MeasuredStream<'_>],
 ) -> JudgmentLine {
@@ -267,7 +267,7 @@ fn objective(
 }
 
 /// Units per second of a stream over the current phase so far, or over the last phase if none is running.
-fn phase_rate(run: &RunWatched, stream: usize) -> f64 {
+fn phase_rate(run: &WatchedRun, stream: usize) -> f64 {
     let (mut units, mut seconds) = (0, 0);
     let slots = run.seconds.slots.iter().rev();
     let mut phases = slots.clone().map(|slot| &slot.phase);
@@ -283,7 +283,7 @@ fn phase_rate(run: &RunWatched, stream: usize) -> f64 {
 }
 
 /// The current pace of a stream in the form of its control: a rate, or a number of sessions. Empty if unknown.
-pub(super) fn pace_now(run: &RunWatched, last: &SecondProgress, stream: &StreamProgress) -> String {
+pub(super) fn pace_now(run: &WatchedRun, last: &SecondProgress, stream: &StreamProgress) -> String {
     if let Some(offered) = stream.offered_per_s {
         return plain(offered);
     }
@@ -297,7 +297,7 @@ pub(super) fn pace_now(run: &RunWatched, last: &SecondProgress, stream: &StreamP
     }
 }
 
-fn of_experiment(watched: &Watched, experiment: &ExperimentRecord) -> Page<'static> {
+fn of_experiment(watched: &WatchedPage, experiment: &ExperimentRecord) -> Page<'static> {
     let record = RecordRef::from(experiment);
     let run = record.measured_run();
     let measured = measured_streams(&run);
@@ -373,13 +373,13 @@ fn show_trial(chart: &mut Chart, trial: &Trial) {
 
 /// `Trying 41,140 rows/s (probe 4 of about 12) · passes ≤ 49,040 · fails ≥ 65,920`: the running trials, the outermost
 /// first. Absent without trials, and at the end.
-fn trying(watched: &Watched) -> Option<String> {
+fn trying(watched: &WatchedPage) -> Option<String> {
     let of_each = watched.trying.iter().map(|trying| words(watched, trying));
     let words = list(of_each, " · ");
     (!words.is_empty() && !watched.is_over).then(|| first_upper(&words))
 }
 
-fn words(watched: &Watched, trying: &Trying) -> String {
+fn words(watched: &WatchedPage, trying: &Trying) -> String {
     let (number, of) = (trying.progress.done + 1, trying.progress.most);
     match &trying.trial {
         Trial::Probe { purpose, axis, at, unit } => {
@@ -432,7 +432,7 @@ fn which_confirmation(search: &SearchRecord, at: f64) -> String {
 }
 
 /// Estimated remaining seconds of the outermost experiment, if known; not a bound.
-pub(super) fn left_s(watched: &Watched, second: u64) -> Option<u64> {
+pub(super) fn left_s(watched: &WatchedPage, second: u64) -> Option<u64> {
     let trying = watched.trying.first()?;
     let most = match &trying.trial {
         Trial::Probe { .. } => {

@@ -23,8 +23,8 @@ use super::super::tests::made;
 use super::*;
 use crate::tests::{assert_says, begun, lasting, p99, second as second_of, stream};
 
-fn watched() -> Watched {
-    let mut watched = Watched::default();
+fn watched() -> WatchedPage {
+    let mut watched = WatchedPage::default();
     watched.event(&begun(vec![p99(100)]));
     watched.event(&Event::Load(lasting(60)));
     for (number, rate) in [(1, 1_000.0), (2, 4_000.0), (3, 6_000.0)] {
@@ -323,7 +323,7 @@ fn a_search_shows_its_probes_and_between_which_values_the_mark_is() {
 }
 
 /// Counts the stored items: slots with their streams, points of telemetry, lines.
-fn kept(watched: &Watched) -> usize {
+fn kept(watched: &WatchedPage) -> usize {
     let slots = watched.run.seconds.slots.iter();
     let telemetry = watched.run.telemetry.series.iter();
     slots.map(|slot| 1 + slot.streams.len()).sum::<usize>()
