@@ -90,15 +90,15 @@ pub(crate) fn undecided(objective: &mut Judgment<ObjectiveValue>) {
 type Incomplete = (ReasonCode, &'static str, &'static str);
 
 pub(crate) const TARGET_LOST: Incomplete =
-    (ReasonCode::TargetLost, "the target went away", "go on with --resume when it is back");
+    (ReasonCode::TargetLost, "the target went away", "continue with --resume when it is back");
 
 pub(crate) const fn budget_spent(message: &'static str) -> Incomplete {
-    let hint = "go on with --resume and a greater --budget";
+    let hint = "continue with --resume and a larger --budget";
     (ReasonCode::TooShort, message, hint)
 }
 
 pub(crate) const fn not_ended(message: &'static str) -> Incomplete {
-    (ReasonCode::Interrupted, message, "go on with --resume")
+    (ReasonCode::Interrupted, message, "continue with --resume")
 }
 
 /// The gravest of each judgment over all trials, the first among equals; without trials, the last run's.

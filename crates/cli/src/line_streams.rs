@@ -118,7 +118,9 @@ fn write_all(out: impl Write, lines: &Receiver<String>, dropped: &AtomicU64) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         Err(error) => {
-            terminal::warn(&format!("cannot write events: {error}; the run goes on without them"));
+            terminal::warn(&format!(
+                "cannot write events: {error}; the run continues without them"
+            ));
         }
     }
 }

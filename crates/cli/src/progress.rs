@@ -26,6 +26,9 @@ const AUDIT_SHOWN_EVERY: Nanos = Nanos::from_secs(10);
 const EACH_SECOND_FOR_S: u64 = 10;
 /// Seconds of a line after that.
 const LINE_S: u64 = 10;
+/// Without a terminal, a trial that has had no line for this long has one that shows how far it is. A simulated second of
+/// many rejected ops can take longer than a real one.
+const QUIET_FOR: Nanos = Nanos::from_secs(30);
 
 /// Shows the progress of a run, or of an experiment: two lines per trial, and on a terminal also the current trial.
 #[derive(Debug)]
@@ -48,6 +51,11 @@ pub struct Progress {
     objectives: RefCell<Vec<Objective>>,
     /// Progress of filling a table, for a run that fills one.
     filling: RefCell<Option<Filling>>,
+    clock: RealClock,
+    /// When the last line of an experiment was printed.
+    spoke_at: Cell<Nanos>,
+    /// Length of the current load.
+    length: Cell<Option<Nanos>>,
 }
 
 impl Progress {
@@ -64,6 +72,9 @@ impl Progress {
             audited: Cell::default(),
             objectives: RefCell::default(),
             filling: RefCell::default(),
+            clock: RealClock::start(),
+            spoke_at: Cell::default(),
+            length: Cell::default(),
         }
     }
 
@@ -128,6 +139,25 @@ impl Progress {
         (self.screen.is_none() && due).then(|| report::audit_line(progress))
     }
 
+    /// The line of an event of an experiment; without a terminal also one for a trial that takes long.
+    fn trial(&self, event: &Event) -> Option<String> {
+        if let Event::Load(bounds) = event {
+            self.length.set(bounds.length);
+        }
+        let now = self.clock.now();
+        let is_due = now.saturating_sub(self.spoke_at.get()) >= QUIET_FOR;
+        let line = match event {
+            Event::Second(second) if self.screen.is_none() && is_due => {
+                Some(format!("  {}", report::trial_progress(second, self.length.get())))
+            }
+            _ => trials(event),
+        };
+        if line.is_some() {
+            self.spoke_at.set(now);
+        }
+        line
+    }
+
     /// The line of an event of a run; seconds are printed separately.
     fn run(&self, event: &Event) -> Option<String> {
         let line = match event {
@@ -187,7 +217,7 @@ impl Observer for Progress {
         }
         let line = match event {
             Event::Audit(progress) => self.audit(progress),
-            event if self.of_trials => trials(event),
+            event if self.of_trials => self.trial(event),
             event => self.run(event),
         };
         if let Some(line) = line {

@@ -298,11 +298,11 @@ impl Processes {
         let mut all = self.seen();
         if let Some(running) = all.iter().find(|one| one.ended.is_none()) {
             let line = &running.command_line;
-            return Err(format!("`{line}` goes on: stop it, or wait until it is over"));
+            return Err(format!("`{line}` is still running: stop it, or wait until it has ended"));
         }
         if let Some(run) = going_on(root) {
             return Err(format!(
-                "`{run}`, which was started elsewhere, goes on: stop it there, or wait until it is over"
+                "`{run}`, which was started elsewhere, is still running: stop it there, or wait until it has ended"
             ));
         }
         let number = all.last().map_or(1, |last| last.number + 1);

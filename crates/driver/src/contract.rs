@@ -158,6 +158,15 @@ pub fn in_turn(number: u32, attempt: u32, hosts: usize) -> usize {
     usize::try_from(position).unwrap_or(0) % hosts.max(1)
 }
 
+/// Where a server on this machine takes connections; its process is the one that listens there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listener {
+    /// A TCP port.
+    Port(u16),
+    /// A socket in the file system.
+    Socket(PathBuf),
+}
+
 /// A database at one or more URLs. Shared between executor threads.
 pub trait Target: Send + Sync {
     /// What it can do.
@@ -192,10 +201,14 @@ pub trait Target: Send + Sync {
     ) -> Response<'_, Option<Box<dyn TelemetryReader>>> {
         Box::pin(std::future::ready(Ok(None)))
     }
+    /// Where its servers listen, if all of them run on this machine; otherwise empty.
+    fn local_listeners(&self) -> Vec<Listener> {
+        Vec::new()
+    }
     /// Whether it runs completely on this machine, so that this machine's CPU, disks, and networks are also the
     /// target's.
     fn is_local(&self) -> bool {
-        false
+        !self.local_listeners().is_empty()
     }
     /// CPU time that the target's own threads spent inside this process so far.
     fn embedded_cpu(&self) -> Nanos {

@@ -22,8 +22,8 @@ pub mod time_limit;
 
 pub use contract::{
     Admin, BoxFuture, BucketSums, Capabilities, Connect, Driver, Encoder, KeyCounts, KeySums,
-    Request, Response, RowTaker, ServerAdmin, Session, ShardCopies, TableAdmin, TableDescriber,
-    TableFeatures, TableReader, Target, TargetFacts, TargetOptions, Timeline,
+    Listener, Request, Response, RowTaker, ServerAdmin, Session, ShardCopies, TableAdmin,
+    TableDescriber, TableFeatures, TableReader, Target, TargetFacts, TargetOptions, Timeline,
 };
 pub use regular_file::DiskSpace;
 pub use table_registry::{Lease, LeaseAction, RegistryEntry, Right, TablePolicy};

@@ -252,6 +252,7 @@ mod tests {
             workload: String::new(),
             urls: Vec::new(),
             target: String::new(),
+            simulated: false,
             phases: Vec::new(),
             objectives: Vec::new(),
             settings_file: None,

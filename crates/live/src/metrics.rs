@@ -166,7 +166,7 @@ fn state(watched: &WatchedPage) -> Vec<Family> {
     let offered = of_streams(&watched.totals.streams, |stream| stream.offered_per_s);
     vec![
         Family::new("run", "What runs", Points::Info(about)),
-        Family::new("phase", "The phase that goes on", Points::Gauges(vec![phase])),
+        Family::new("phase", "The current phase", Points::Gauges(vec![phase])),
         Family::gauge(
             "sessions",
             "Sessions that are open",

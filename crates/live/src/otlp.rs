@@ -174,7 +174,7 @@ impl Pusher {
         }
         self.warned = true;
         (self.settings.warn)(&format!(
-            "--otlp: {why}; the command goes on and tries again every {} s, without another warning",
+            "--otlp: {why}; the command continues and retries every {} s, without another warning",
             PUSH.as_secs()
         ));
     }

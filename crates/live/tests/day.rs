@@ -129,6 +129,7 @@ impl Run {
             workload: "cpu".to_owned(),
             urls: vec!["sim:".to_owned()],
             target: "simulated cluster".to_owned(),
+            simulated: true,
             phases: plan.phases.clone(),
             objectives: plan.objectives.clone(),
             settings_file: None,

@@ -203,7 +203,7 @@ fn a_collector_that_is_away_is_one_warning() {
     let live = pushing(address);
     live.event(&second(5));
     drop(live);
-    assert_warned(address, "the command goes on");
+    assert_warned(address, "the command continues");
 }
 
 #[test]

@@ -102,6 +102,7 @@ fn begin(live: &Live) {
         workload: "cpu".to_owned(),
         urls: vec!["sim:".to_owned()],
         target: "simulated \"cluster\"".to_owned(),
+        simulated: true,
         phases: Vec::new(),
         objectives: vec![Objective::Errors { max_ppm: 500_000 }],
         settings_file: None,

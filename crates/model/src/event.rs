@@ -58,6 +58,9 @@ pub enum Event {
         urls: Vec<String>,
         /// What the target is.
         target: String,
+        /// Whether it is a model on simulated time: its seconds pass faster, or slower, than those of a clock.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        simulated: bool,
         /// What is planned, in order.
         #[serde(default)]
         phases: Vec<PhasePlan>,

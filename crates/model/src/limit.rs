@@ -53,6 +53,9 @@ pub struct LimitingResource {
     /// The node, disk or network, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
+    /// The program of the target's processes, where their part of the host's CPU is part of the evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
     /// What says so, the most telling figure first.
     pub evidence: Vec<Evidence>,
 }
@@ -116,8 +119,14 @@ pub struct Evidence {
 pub enum LimitFigure {
     /// Utilization: busy part of the time, 0 to 1.
     Busy,
+    /// The same of the last third of the phase, where it is more, and decides.
+    BusyAtEnd,
     /// The same of the other nodes, on average.
     OthersBusy,
+    /// The part of a host's CPU time that the target's own processes took, 0 to 1.
+    OfServer,
+    /// The part that the load generator took, 0 to 1.
+    OfLoadGenerator,
     /// The cores of a quota; `busy` is a part of them then.
     QuotaCores,
     /// Saturation: part of the time in whose periods a quota of CPU was used up, 0 to 1.

@@ -17,6 +17,11 @@ pub mod names {
     pub const CPU_BUSY: &str = "cpu_busy";
     /// Fraction of the time, by quota period, in which a node used up its CPU quota, 0 to 1.
     pub const CPU_THROTTLED: &str = "cpu_throttled";
+    /// Fraction of a host's CPU time that the server's processes took, by the name of their program; without a name
+    /// that of an embedded database, 0 to 1.
+    pub const CPU_OF_SERVER: &str = "cpu_of_server";
+    /// Fraction of a host's CPU time that the load generator took, 0 to 1.
+    pub const CPU_OF_LOAD_GENERATOR: &str = "cpu_of_load_generator";
     /// Fraction of the CPUs' time that a hypervisor gave to others, 0 to 1.
     pub const CPU_STEAL: &str = "cpu_steal";
     /// Fraction of the time that CPUs were idle while something waited for a disk, 0 to 1.

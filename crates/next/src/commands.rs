@@ -44,8 +44,6 @@ pub(crate) enum Length {
     Same,
     /// Fixed, in nanoseconds.
     Of(u64),
-    /// Minimum and maximum in nanoseconds, for a stop rule.
-    Between(u64, u64),
 }
 
 /// The same run with its paces multiplied, this length, and a percentile bound.
@@ -84,7 +82,6 @@ pub(crate) fn run(
     let length = match length {
         Length::Same => between(record.plan.definition.stop.minimum.0, planned_ns(record)),
         Length::Of(ns) => span(ns),
-        Length::Between(least, most) => between(least, most),
     };
     let _ = write!(command, " -d {length}");
     command + &objectives(record, measured)

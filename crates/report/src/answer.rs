@@ -12,6 +12,7 @@ use highwater_model::limit::Limit;
 use highwater_model::plan::Unit;
 use highwater_model::record::MeasuredRun;
 
+use crate::blocks::Ink;
 use crate::layout::list;
 use crate::limit;
 
@@ -61,6 +62,18 @@ pub(crate) enum Tone {
     Good,
     Open,
     Bad,
+}
+
+impl Tone {
+    /// Its color on a terminal.
+    pub(crate) const fn ink(self) -> Ink {
+        match self {
+            Self::Good => Ink::Good,
+            Self::Bad => Ink::Bad,
+            Self::Open => Ink::Open,
+            Self::None => Ink::Plain,
+        }
+    }
 }
 
 /// The limit of an answer.

@@ -11,6 +11,7 @@ use highwater_model::scale::{PredictedRate, ScalePurpose};
 use highwater_model::search::SearchAxis;
 use highwater_model::units::Nanos;
 
+use super::answer::nodes;
 use super::layout::{joined, list};
 
 /// Maximum characters of a file name.
@@ -110,7 +111,7 @@ pub fn refusal(why: &Refusal) -> String {
             plain(left_s.floor())
         ),
         Refusal::RampGoesOn { left_s } => format!(
-            "a ramp of sessions goes on; send it again in {} s",
+            "a ramp of sessions is still running; send it again in {} s",
             plain(left_s.ceil())
         ),
         Refusal::NoTrials => "a single run has no trials between which it could wait".to_owned(),
@@ -230,9 +231,9 @@ pub fn trial_begun(number: u32, trial: &Trial) -> String {
         Trial::Size { node: Some(node), variant, .. } => {
             format!("node {node} alone{}", of_variant(variant.as_deref()))
         }
-        Trial::Size { purpose, nodes, variant, node: None, predicted, unit } => format!(
-            "size {number}: {nodes} node{}{}{}",
-            if *nodes == 1 { "" } else { "s" },
+        Trial::Size { purpose, nodes: number_of, variant, node: None, predicted, unit } => format!(
+            "{}{}{}",
+            nodes(*number_of),
             of_variant(variant.as_deref()),
             size_remark(*purpose, predicted.as_ref(), unit.name())
         ),
@@ -255,7 +256,7 @@ fn size_remark(purpose: ScalePurpose, predicted: Option<&PredictedRate>, unit: &
 /// A warning.
 pub fn warning(kind: WarningKind, message: &str) -> String {
     match kind {
-        WarningKind::FileNotWritten => format!("{message}; the run goes on without it"),
+        WarningKind::FileNotWritten => format!("{message}; the run continues without it"),
         WarningKind::RecordNotWritten | WarningKind::TargetUnreachable => message.to_owned(),
     }
 }

@@ -114,8 +114,10 @@ fn compared(audit: &AuditRecord) -> String {
     match audit.level {
         _ if audit.replaced.is_some() => replaced(audit),
         AuditLevel::Full => format!("all {read_back} rows read back"),
-        AuditLevel::Sums => format!("sums over {buckets} key buckets, {read_back} rows read back"),
-        AuditLevel::Off | AuditLevel::Count => format!("counts over {buckets} key buckets"),
+        AuditLevel::Sums => {
+            format!("checksums of {buckets} key buckets compared, {read_back} rows read back")
+        }
+        AuditLevel::Off | AuditLevel::Count => format!("counts of {buckets} key buckets compared"),
     }
 }
 

@@ -38,7 +38,7 @@ pub use kinds::{HistoryProgress, HistoryRow};
 pub use live::Live;
 pub use progress::{
     Filling, Interval, ObjectiveFigures, SILENCE, interval_header, interval_line, intervals_begin,
-    is_silent, objective_figures,
+    is_silent, objective_figures, trial_progress,
 };
 pub use render::{
     HistoryFilter, LiveRights, Summary, compare_html, compare_html_with_links, compare_markdown,

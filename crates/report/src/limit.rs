@@ -4,9 +4,9 @@
 
 use highwater_model::display::{bytes, count, foreign, percent, percent_whole, plain};
 use highwater_model::limit::LimitFigure::{
-    Busy, BytesPerS, CreditLeft, DelayedInserts, OfCeiling, Offered, OthersBusy, Overload, Parts,
-    Paused, QuotaCores, RejectedOps, RejectedPerS, RowsPerOp, Sessions, SpeedBytesPerS, StallsPerS,
-    Throttled, Waiting,
+    Busy, BusyAtEnd, BytesPerS, CreditLeft, DelayedInserts, OfCeiling, OfLoadGenerator, OfServer,
+    Offered, OthersBusy, Overload, Parts, Paused, QuotaCores, RejectedOps, RejectedPerS, RowsPerOp,
+    Sessions, SpeedBytesPerS, StallsPerS, Throttled, Waiting,
 };
 use highwater_model::limit::{Evidence, Limit, LimitFigure, LimitingResource, Resource};
 use highwater_model::numbers::round_to_u64;
@@ -16,6 +16,10 @@ use crate::layout::{Remark, list};
 
 /// Maximum characters of a node's name.
 const WORDS: usize = 60;
+/// Maximum characters of a program's name.
+const PROGRAM: usize = 20;
+/// A part of a host's CPU time below this is not worth a word.
+const SMALL_PART: f64 = 0.005;
 /// Maximum characters of a short limit.
 const SHORT: usize = 26;
 
@@ -70,8 +74,8 @@ fn why_not(limit: &Limit) -> String {
     let unseen: Vec<&str> = limit.unseen.iter().map(|of| unseen(*of)).collect();
     let why = match unseen.as_slice() {
         [] => "no resource near its limit".to_owned(),
-        [one] => format!("no telemetry of {one}"),
-        [first @ .., last] => format!("no telemetry of {} or {last}", first.join(", ")),
+        [one] => format!("telemetry does not cover {one}"),
+        [first @ .., last] => format!("telemetry does not cover {} or {last}", first.join(", ")),
     };
     match &limit.next {
         Some(nearest) => format!("{why} (nearest: {})", resource(nearest)),
@@ -89,7 +93,7 @@ const fn unseen(resource: Resource) -> &'static str {
 
 /// `CPU of node 2, 97%`.
 fn resource(of: &LimitingResource) -> String {
-    let cpu = || format!("CPU {}{}{}", place(of, "node"), busy(of), quota(of));
+    let cpu = || format!("CPU {}{}{}{}", place(of, "node"), busy(of), quota(of), by_program(of));
     match of.resource {
         Resource::Cpu => cpu(),
         Resource::HotNode => {
@@ -152,12 +156,10 @@ fn disk(of: &LimitingResource) -> String {
     let place = disk_place(of);
     let waiting = of.value(Waiting);
     let waiting = waiting.map(|waiting| format!(", {} sessions wait for it", plain(waiting)));
-    let more: String = of
-        .value(CreditLeft)
-        .map(|_| ", its credit used up".to_owned())
-        .into_iter()
-        .chain(waiting)
-        .collect();
+    let at_end = of.value(BusyAtEnd);
+    let at_end = at_end.map(|busy| format!(", {} in the last third", percent_whole(busy)));
+    let credit = of.value(CreditLeft).map(|_| ", its burst credit used up".to_owned());
+    let more: String = [at_end, credit, waiting].into_iter().flatten().collect();
     format!("disk {place}{}{more}", busy(of))
 }
 
@@ -170,7 +172,10 @@ fn pool(of: &LimitingResource) -> String {
             format!("the write pool, which rejected {} tasks per second", plain(per_s))
         }
         (None, None) => {
-            format!("the write pool, in which {} tasks wait while CPU is left", shown(of, Waiting))
+            format!(
+                "the write pool, in which {} tasks wait although CPU is free",
+                shown(of, Waiting)
+            )
         }
     }
 }
@@ -197,6 +202,27 @@ fn load(of: &LimitingResource, what: &str, figure: LimitFigure, unit: &str) -> S
 
 fn busy(of: &LimitingResource) -> String {
     of.value(Busy).map_or_else(String::new, |busy| format!(", {}", percent_whole(busy)))
+}
+
+/// `: 46% PROGRAM, 38% Highwater, 16% other programs`.
+fn by_program(of: &LimitingResource) -> String {
+    let (server, client) = (of.value(OfServer), of.value(OfLoadGenerator));
+    let Some(client) = client else {
+        return String::new();
+    };
+    let rest = of.value(Busy).unwrap_or(0.0) - client - server.unwrap_or(0.0);
+    let program = of.program.as_deref();
+    let program =
+        program.map_or_else(|| "the database".to_owned(), |program| foreign(program, PROGRAM));
+    // A user may see the processes of others, but not which of them listens where.
+    let others = match server {
+        Some(_) => "other programs",
+        None => "the database and other programs, which cannot be told apart",
+    };
+    let parts = [(server.unwrap_or(0.0), program.as_str()), (client, "Highwater"), (rest, others)];
+    let parts = parts.iter().filter(|(part, _)| *part >= SMALL_PART);
+    let parts = parts.map(|(part, name)| format!("{} {name}", percent_whole(*part)));
+    format!(": {}", list(parts, ", "))
 }
 
 /// ` of its quota of 0.3 cores, which was used up 96% of the time`.
@@ -253,6 +279,7 @@ mod tests {
             resource,
             source: word(place.0),
             node: word(place.1),
+            program: None,
             evidence: evidence.collect(),
         }
     }
@@ -313,9 +340,9 @@ mod tests {
         let all = [Resource::Cpu, Resource::Disk, Resource::WritePool];
         assert_eq!(
             unseen(&all),
-            "not identified: no telemetry of all CPUs, disks or queues and locks"
+            "not identified: telemetry does not cover all CPUs, disks or queues and locks"
         );
-        assert_eq!(unseen(&all[1..2]), "not identified: no telemetry of disks");
+        assert_eq!(unseen(&all[1..2]), "not identified: telemetry does not cover disks");
     }
 
     /// Checks the text for a resource with these figures.
@@ -341,7 +368,7 @@ mod tests {
             says(Resource::Cpu, groups, &[(Busy, 0.98), (QuotaCores, 0.3)]),
             says(Resource::HotNode, groups, &[&quota[..], &[others]].concat()),
             says(Resource::Disk, ("host", "nvme0n1"), &[(Busy, 0.93)]),
-            node(Resource::Disk, &[(Busy, 1.0), (CreditLeft, 0.0)]),
+            node(Resource::Disk, &[(Busy, 0.7), (BusyAtEnd, 1.0), (CreditLeft, 0.0)]),
             all(Resource::Disk, &[(Waiting, 12.0)]),
             says(Resource::Network, ("host", "eth0"), &network),
             all(Resource::Locks, &[(Waiting, 14.2), (Sessions, 16.0)]),
@@ -364,13 +391,13 @@ mod tests {
         CPU of node 2, 98% of its quota of 0.3 cores
         one hot node: CPU of node 2, 98% of its quota of 1 core, which was used up 96% of the time, 41% on the others
         disk nvme0n1, 93%
-        disk of node 2, 100%, its credit used up
+        disk of node 2, 70%, 100% in the last third, its burst credit used up
         disk of the target, 12 sessions wait for it
         network eth0, 118 MB/s of 125 MB/s
         locks, for which 14.2 of 16 sessions wait
         the write pool, which rejected 4.20% of the ops
         the write pool, which rejected 9 tasks per second
-        the write pool, in which 3.2 tasks wait while CPU is left
+        the write pool, in which 3.2 tasks wait although CPU is free
         admission control, which holds back 12.4 tasks
         the load generator, CPU 93%
         the load generator, at 95% of its ceiling
@@ -380,6 +407,28 @@ mod tests {
         replication, paused for 31% of the time
         compaction of store 1, at 1.4 times its overload threshold
         write stalls of store 1, 2.1 per second
+        ");
+    }
+
+    #[test]
+    fn the_cpu_of_a_host_that_is_shared_is_told_apart_by_program() {
+        let program = |program: Option<&str>, parts: &[(LimitFigure, f64)]| {
+            let mut cpu = limiting(Resource::Cpu, ("host", ""), &[&[(Busy, 1.0)], parts].concat());
+            cpu.program = program.map(str::to_owned);
+            line(&limit(Some(cpu), None)).1
+        };
+        let both = [(OfServer, 0.46), (OfLoadGenerator, 0.38)];
+        let lines = [
+            program(Some("postgres"), &both),
+            program(None, &[(OfServer, 0.7), (OfLoadGenerator, 0.298)]),
+            program(None, &both[1..]),
+            program(Some("a\u{1b}[31m-program-with-a-very-long-name"), &both),
+        ];
+        insta::assert_snapshot!(lines.join("\n"), @"
+        CPU of the host, 100%: 46% postgres, 38% Highwater, 16% other programs
+        CPU of the host, 100%: 70% the database, 30% Highwater
+        CPU of the host, 100%: 38% Highwater, 62% the database and other programs, which cannot be told apart
+        CPU of the host, 100%: 46% a [31m-program-with-…, 38% Highwater, 16% other programs
         ");
     }
 

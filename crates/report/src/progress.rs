@@ -8,11 +8,12 @@
 use std::fmt::Write as _;
 
 use highwater_model::display::{
-    ABSENT, count, duration, percent, percent_asked, percent_whole, rate, ratio,
+    ABSENT, count, duration, percent, percent_asked, percent_whole, rate, ratio, span,
 };
 use highwater_model::event::{ObjectiveSoFar, SecondProgress, StreamProgress};
 use highwater_model::numbers::{ceil_to_u64, to_f64};
 use highwater_model::plan::Objective;
+use highwater_model::units::Nanos;
 
 use crate::judgments::objective_bound;
 
@@ -171,6 +172,15 @@ pub fn is_silent(line: &SecondProgress) -> bool {
         stream.units_per_s <= 0.0 && stream.p99_ns.is_none() && stream.recent.is_none()
     };
     line.errors == 0 && line.dropped == 0 && line.streams.iter().all(is_silent)
+}
+
+/// How far a trial is: `40 s of 60 s, 5,000 rows/s`.
+pub fn trial_progress(second: &SecondProgress, length: Option<Nanos>) -> String {
+    let of = length.map_or_else(String::new, |length| format!(" of {}", span(length.0)));
+    let reached = second.streams.first().map_or_else(String::new, |stream| {
+        format!(", {} {}/s", rate(stream.units_per_s), stream.unit.name())
+    });
+    format!("{} s{of}{reached}", second.second)
 }
 
 /// The line that replaces silent seconds.
@@ -333,7 +343,7 @@ impl ObjectiveProgress<'_> {
 mod tests {
     use highwater_model::event::{ObjectiveSoFar, RecentLatency};
     use highwater_model::plan::Unit;
-    use highwater_model::units::{Nanos, Rate};
+    use highwater_model::units::Rate;
 
     use super::*;
     use crate::tests::{p99, second, stream};
@@ -349,6 +359,14 @@ mod tests {
         // 20,000 rows in two seconds, 60,000 remain.
         assert_eq!(filling.after(&line(20_000.0)), "   40.0%, 6.00 s left");
         assert_eq!(filling.after(&line(60_000.0)), "  100.0%, 0 ns left");
+    }
+
+    #[test]
+    fn a_trial_that_takes_long_shows_how_far_it_is() {
+        let second = second(40, "measure", vec![stream("insert", Unit::Rows, 5_000.0)]);
+        let shown = |length| trial_progress(&second, length);
+        assert_eq!(shown(Some(Nanos::from_secs(60))), "40 s of 60 s, 5,000 rows/s");
+        assert_eq!(shown(None), "40 s, 5,000 rows/s");
     }
 
     #[test]

@@ -78,6 +78,8 @@ pub struct WatchedRun {
     pub urls: Vec<String>,
     /// Name and version of the target, in short.
     pub target: String,
+    /// Whether its seconds are those of a model.
+    pub simulated: bool,
     /// Planned phases.
     pub phases: Vec<PhasePlan>,
     /// Objectives of the run.
@@ -122,12 +124,22 @@ impl WatchedPage {
     /// Applies an event.
     pub fn event(&mut self, event: &Event) {
         match event {
-            Event::Begun { directory, workload, urls, target, phases, objectives, .. } => {
+            Event::Begun {
+                directory,
+                workload,
+                urls,
+                target,
+                simulated,
+                phases,
+                objectives,
+                ..
+            } => {
                 self.run = WatchedRun {
                     directory: directory.clone(),
                     workload: workload.clone(),
                     urls: urls.clone(),
                     target: short_target(target),
+                    simulated: *simulated,
                     phases: phases.clone(),
                     objectives: objectives.clone(),
                     ..WatchedRun::default()

@@ -181,7 +181,7 @@ fn of_run(record: &MeasuredRun<'_>) -> Vec<SampledFigure> {
         figures.push(plain(less("disk per row", "bytes"), bytes));
     }
     if let Some(seconds) = server_cpu_per_row(record) {
-        figures.push(plain(less("server cpu per row", "ns"), seconds * 1e9));
+        figures.push(plain(less("server CPU per row", "ns"), seconds * 1e9));
     }
     figures
 }
@@ -210,7 +210,8 @@ fn of_availability(record: &MeasuredRun<'_>) -> Vec<SampledFigure> {
     let gap = figure(String::new(), "longest gap", "ns", Better::Less);
     let mut figures = vec![plain(gap, to_f64(seen.longest_gap_ns))];
     let seconds: u64 = seen.acknowledged_per_s.iter().map(|_| 1).sum();
-    let shares = [("seconds without answer", seen.dips), ("slow seconds", seen.seconds_below_half)];
+    let shares =
+        [("seconds without a response", seen.dips), ("slow seconds", seen.seconds_below_half)];
     figures.extend(shares.into_iter().filter_map(|(name, part)| {
         let of_seconds = [part, seconds];
         share(String::new(), name, Scale::ShareOfSeconds, of_seconds)

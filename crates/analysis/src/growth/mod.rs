@@ -239,7 +239,7 @@ fn of_drift(scale: &ScaleRecord, drift: &Drift) -> Reason {
         percent_signed(drift.change),
         percent(drift.allowed),
     );
-    let message = "the first size, measured again, is not what it was";
+    let message = "the first size, measured again at the end, differs";
     Reason {
         hint: Some("find out what else ran, and measure all sizes again".to_owned()),
         ..Reason::with_figures(ReasonCode::MachineDrifted, message, &figures)

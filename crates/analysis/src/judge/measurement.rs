@@ -615,14 +615,13 @@ fn not_shown(stream: &MeasuredStream<'_>, rule: SteadinessRule) -> String {
     };
     let times = ((high - low) / 2.0 * LIKELY / rule.within_percent()).powi(2);
     let tens = ceil_to_u64(to_f64(stream.phase.duration_ns) * times / 1e10);
-    let longer = if (1.0..=LONGEST).contains(&times) {
-        format!("; about {} would tell", span(tens * 10_000_000_000))
-    } else {
-        String::new()
-    };
     let bound = percent_asked(rule.within_ppm);
+    let unknown =
+        format!("{stream}: too short to tell whether throughput was stable within {bound}");
+    // An interval of many times the bound tells a reader nothing.
+    if !(1.0..=LONGEST).contains(&times) {
+        return unknown;
+    }
     let by = if of.change().as_ref() == Some(&drift) { "" } else { "by " };
-    format!(
-        "{stream}: too short to tell whether throughput was stable within {bound}: it changed {by}{drift}{longer}"
-    )
+    format!("{unknown}: it changed {by}{drift}; about {} would tell", span(tens * 10_000_000_000))
 }

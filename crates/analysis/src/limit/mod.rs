@@ -123,6 +123,7 @@ impl Candidate {
                 resource,
                 source: None,
                 node: None,
+                program: None,
                 evidence: evidence.collect(),
             },
             nearness,
@@ -239,6 +240,21 @@ impl<'a> Input<'a> {
         let means = self.over.as_ref()?.means(name);
         let mut here = means.iter().filter(|(other, _)| other.node == series.node);
         here.next().map(|(_, mean)| *mean)
+    }
+
+    /// The parts of a host's CPU time that the target's processes and the load generator took, with the program of the
+    /// busiest of these processes; empty if the series is not that of a host.
+    fn parts_of_host(&self, series: &TelemetrySeries) -> (Option<String>, Vec<(LimitFigure, f64)>) {
+        if series.source != sources::HOST {
+            return (None, Vec::new());
+        }
+        let program = self.greatest(names::CPU_OF_SERVER).and_then(|(of, _)| of.node.clone());
+        let parts = [
+            (LimitFigure::OfServer, names::CPU_OF_SERVER),
+            (LimitFigure::OfLoadGenerator, names::CPU_OF_LOAD_GENERATOR),
+        ];
+        let parts = parts.into_iter().filter_map(|(figure, name)| Some((figure, self.sum(name)?)));
+        (program, parts.collect())
     }
 
     /// The quota of the node of a series, cores.

@@ -3,9 +3,9 @@
 
 use highwater_model::display::ratio;
 use highwater_model::limit::LimitFigure::{
-    Busy, BytesPerS, CreditLeft, DelayedInserts, OfCeiling, Offered, OthersBusy, Overload, Parts,
-    Paused, QuotaCores, RejectedOps, RejectedPerS, RowsPerOp, Sessions, SpeedBytesPerS, StallsPerS,
-    Throttled, Waiting, WaitingPart,
+    Busy, BusyAtEnd, BytesPerS, CreditLeft, DelayedInserts, OfCeiling, Offered, OthersBusy,
+    Overload, Parts, Paused, QuotaCores, RejectedOps, RejectedPerS, RowsPerOp, Sessions,
+    SpeedBytesPerS, StallsPerS, Throttled, Waiting, WaitingPart,
 };
 use highwater_model::limit::Resource;
 use highwater_model::numbers::round_to_u64;
@@ -49,9 +49,12 @@ pub(super) fn cpu(input: &Input<'_>) -> Option<Candidate> {
         hot.map(|others| (OthersBusy, others)),
         input.at_node(names::QUEUE, series).map(|queue| (Waiting, queue)),
     ];
-    let evidence = evidence.into_iter().flatten();
+    let (program, parts) = input.parts_of_host(series);
+    let evidence = evidence.into_iter().flatten().chain(parts);
     let nearness = input.fullness(series, busy) / FULL;
-    Some(Candidate::new(resource, nearness, evidence).at(series))
+    let mut candidate = Candidate::new(resource, nearness, evidence).at(series);
+    candidate.resource.program = program;
+    Some(candidate)
 }
 
 /// The busiest disk. A disk that ran out of credit throttles from then on, so the last third counts too.
@@ -63,11 +66,11 @@ pub(super) fn disk(input: &Input<'_>) -> Option<Candidate> {
     let busiest = over
         .means(names::DISK_BUSY)
         .into_iter()
-        .map(|(series, mean)| (series, mean.max(in_the_end(series))))
-        .max_by(|a, b| a.1.total_cmp(&b.1));
+        .map(|(series, mean)| (series, [mean, in_the_end(series)]))
+        .max_by(|(_, a), (_, b)| a[0].max(a[1]).total_cmp(&b[0].max(b[1])));
     let waiting = input.sum(names::DISK_WAITS);
     let waited = waiting.map_or(0.0, |waiting| waiting / (WAIT_FOR_DISK * input.sessions()));
-    let Some((series, busy)) = busiest else {
+    let Some((series, [busy, at_end])) = busiest else {
         let nearness = input.if_cpu_is_known(waited);
         let evidence = [(Waiting, waiting?)];
         return Some(Candidate::new(Resource::Disk, nearness, evidence));
@@ -75,12 +78,14 @@ pub(super) fn disk(input: &Input<'_>) -> Option<Candidate> {
     let mut credits = over.series(names::DISK_CREDIT);
     let credit = credits.find(|credit| credit.node == series.node);
     let credit = credit.map(in_the_end).filter(|left| *left <= SPENT);
+    let fullest = busy.max(at_end);
     let evidence = [
         Some((Busy, busy)),
-        credit.filter(|_| busy >= FULL).map(|left| (CreditLeft, left)),
+        (busy < FULL && at_end >= FULL).then_some((BusyAtEnd, at_end)),
+        credit.filter(|_| fullest >= FULL).map(|left| (CreditLeft, left)),
         waiting.filter(|_| waited >= 1.0).map(|waiting| (Waiting, waiting)),
     ];
-    let nearness = input.if_cpu_is_known((busy / FULL).max(waited));
+    let nearness = input.if_cpu_is_known((fullest / FULL).max(waited));
     let evidence = evidence.into_iter().flatten();
     Some(Candidate::new(Resource::Disk, nearness, evidence).at(series))
 }

@@ -97,6 +97,10 @@ fn an_exhausted_credit_makes_the_disk_the_limit() {
     let by = limit(&record).unwrap().by.unwrap();
     assert_eq!(by.resource, R::Disk, "{by:?}");
     assert_eq!(by.value(LimitFigure::CreditLeft), Some(0.0));
+    // The first figure is the mean of the phase, as on its chart; the one that decides has a name of its own.
+    let [mean, at_end] =
+        [LimitFigure::Busy, LimitFigure::BusyAtEnd].map(|of| by.value(of).unwrap());
+    assert!(mean < 0.5 && at_end > 0.999, "{by:?}");
 }
 
 #[test]
@@ -279,6 +283,29 @@ fn an_idle_host_rules_out_the_cpu_only_without_quotas_and_a_busy_one_is_the_limi
     assert_eq!(named(0.3, quotas(&[("1", 0.3)])), (None, vec![R::Cpu]));
     assert_eq!(named(0.3, quotas(&[])), (Some(R::Sessions), Vec::new()));
     assert_eq!(named(0.95, quotas(&[("1", 0.3)])).0, Some(R::Cpu));
+}
+
+#[test]
+fn the_cpu_of_a_host_is_told_apart_by_who_took_it_and_that_of_a_node_is_not() {
+    let shared = |source| {
+        let mut record = with_cpu_of(source, &[("", 1.0)]);
+        for (name, node, part) in [
+            (names::CPU_OF_SERVER, Some("pgbouncer"), 0.06),
+            (names::CPU_OF_SERVER, Some("postgres"), 0.4),
+            (names::CPU_OF_LOAD_GENERATOR, None, 0.38),
+        ] {
+            fixture::add_series(&mut record, (name, node, Level), |_| part);
+            let telemetry = record.target_telemetry.as_mut().unwrap();
+            sources::HOST.clone_into(&mut telemetry.series.last_mut().unwrap().source);
+        }
+        let by = limit(&record).unwrap().by.unwrap();
+        let parts = [LimitFigure::OfServer, LimitFigure::OfLoadGenerator];
+        (by.program.clone(), parts.map(|figure| by.value(figure)))
+    };
+    let (program, [server, client]) = shared(sources::HOST);
+    assert_eq!(program.as_deref(), Some("postgres"), "the busiest");
+    assert!((server.unwrap() - 0.46).abs() < 1e-9 && (client.unwrap() - 0.38).abs() < 1e-9);
+    assert_eq!(shared(sources::CONTROL_GROUPS), (None, [None, None]));
 }
 
 /// Reports that the quota of this node was used up for a fraction of the time.

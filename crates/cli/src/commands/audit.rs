@@ -31,8 +31,8 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     usage: "[RUN] [TARGET]...",
     positionals: &[words(
         "RUN|TARGET",
-        "Directory, record.json, ID, or unique prefix of an ID [default: the latest run], and \
-         database URLs [default: those of the run]",
+        "Directory, record.json, ID, unique beginning or end of an ID, or last [default: the latest \
+         run], and database URLs [default: those of the run]",
     )],
     flags: &[
         (AUDIT, AUDIT_FLAGS),

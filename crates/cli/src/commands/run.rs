@@ -166,7 +166,7 @@ const SEVERAL_RUNS_FLAGS: &[Flag] = &[
     flag("--budget <DURATION>", "Limit the time of all runs together [default: no limit]"),
     flag(
         "--resume <GROUP>",
-        "Resume these runs (directory or ID) without repeating those that were made. All other \
+        "Resume these runs (named as for show) without repeating those that were made. All other \
          flags must be the same, except --repeat, --settle, and --budget [default: start a new \
          group]",
     )

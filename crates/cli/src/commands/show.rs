@@ -23,15 +23,15 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     usage: "[RUN]...",
     positionals: &[words(
         "RUN",
-        "Directory, record.json, ID, or unique prefix of an ID. Several are merged as shares of one \
-         run [default: the latest]",
+        "Directory, record.json, ID, unique beginning or end of an ID, or last. Several are merged \
+         as shares of one run [default: the latest]",
     )],
     flags: &[(OUTPUT, OUTPUT_FLAGS)],
     main_flags: None,
     examples: "  highwater show
       the latest run
   highwater show 2026-11-20T18 --format csv
-      the intervals of one run, named by a prefix of its ID
+      the intervals of one run, named by the beginning of its ID
   highwater show --format junit > results.xml
       the judgments and objectives as test cases, for a pipeline
   highwater show m1/highwater-runs/a m2/highwater-runs/b

@@ -119,8 +119,10 @@ fn described(entry: &RegistryEntry, leases: &[Lease]) -> String {
         _ => "rows not counted".to_owned(),
     };
     let is_of_it = |lease: &&Lease| lease.table.eq_ignore_ascii_case(&entry.name);
-    let held = leases.iter().filter(is_of_it).filter(|lease| holder_of(lease) != Holder::Gone);
+    let (gone, held): (Vec<&Lease>, Vec<&Lease>) =
+        leases.iter().filter(is_of_it).partition(|lease| holder_of(lease) == Holder::Gone);
     let held: Vec<String> = held
+        .into_iter()
         .map(|lease| {
             format!(
                 "in use by {}, process {}, for {}, last heartbeat {} ago",
@@ -131,7 +133,19 @@ fn described(entry: &RegistryEntry, leases: &[Lease]) -> String {
             )
         })
         .collect();
-    let held = if held.is_empty() { "free".to_owned() } else { held.join("; ") };
+    // A run that ended took its lease back; one that was killed left it.
+    let last = gone.into_iter().min_by_key(|lease| lease.silent).map(|lease| {
+        format!(
+            "free, last used {} ago by {}, process {}, which ended without a word",
+            duration(lease.silent.0),
+            lease.owner.name,
+            lease.owner.process
+        )
+    });
+    let held = match (held.as_slice(), last) {
+        ([], last) => last.unwrap_or_else(|| "free".to_owned()),
+        _ => held.join("; "),
+    };
     let workload: String = entry.fingerprint.chars().take(12).collect();
     format!("{rows}, workload {workload}, seed {}; {held}", entry.seed)
 }

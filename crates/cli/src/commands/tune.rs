@@ -94,7 +94,7 @@ const TUNING_FLAGS: &[Flag] = &[
     BUDGET,
     flag(
         "--resume <RUN>",
-        "Resume this tuning (directory or ID) without repeating its trials. All other flags must \
+        "Resume this tuning (named as for show) without repeating its trials. All other flags must \
          be the same, except --budget [default: start a new one]",
     )
     .reach(Reach::File),

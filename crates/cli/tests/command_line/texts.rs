@@ -76,8 +76,8 @@ fn help_of_show() {
 
     Arguments:
       [RUN]...
-              Directory, record.json, ID, or unique prefix of an ID. Several are merged as shares of one
-              run [default: the latest]
+              Directory, record.json, ID, unique beginning or end of an ID, or last. Several are merged
+              as shares of one run [default: the latest]
 
     Options:
       -h, --help
@@ -109,7 +109,7 @@ fn help_of_show() {
       highwater show
           the latest run
       highwater show 2026-11-20T18 --format csv
-          the intervals of one run, named by a prefix of its ID
+          the intervals of one run, named by the beginning of its ID
       highwater show --format junit > results.xml
           the judgments and objectives as test cases, for a pipeline
       highwater show m1/highwater-runs/a m2/highwater-runs/b

@@ -134,7 +134,7 @@ fn stalls_that_make_p99_differ_from_probe_to_probe_are_named() {
     let called = place.typed(&format!("find cpu {TARGET} {load}"));
     assert!(!called.stdout.contains("stalls of about"), "{}", called.stdout);
     // The accuracy that its op rate allows was announced, and is in the result.
-    called.prints("accuracy       nine of ten marks at ");
+    called.prints("accuracy       9 of 10 searches like this one (");
 }
 
 #[test]
@@ -143,13 +143,19 @@ fn the_effect_of_the_budget_at_low_rates_of_ops_is_announced() {
     for (more, announced) in [
         (
             "",
-            "at 100 ops/s, nine of ten marks are up to 20% too low or 3% too high; with --budget 134m",
+            "at 100 ops/s, 9 of 10 searches end at most 20% below or 3% above the true mark; with --budget 134m",
         ),
-        ("", "at 500 ops/s, nine of ten marks are up to 15% too low or 2% too high\n"),
+        ("", "at 500 ops/s, 9 of 10 searches end at most 15% below or 2% above the true mark\n"),
         ("", "below 23 ops/s, a search often ends without a mark"),
-        ("--budget 4h", "at 100 ops/s, nine of ten marks are up to 15% too low or 2% too high\n"),
+        (
+            "--budget 4h",
+            "at 100 ops/s, 9 of 10 searches end at most 15% below or 2% above the true mark\n",
+        ),
         // 90 batches of 1,000 rows.
-        ("--start 90k", "at 90 ops/s, nine of ten marks are up to 21% too low or 4% too high"),
+        (
+            "--start 90k",
+            "at 90 ops/s, 9 of 10 searches end at most 21% below or 4% above the true mark",
+        ),
     ] {
         let called = place.typed(&format!("find sim: --dry-run --p99 50ms {more}"));
         called.prints(announced);

@@ -285,7 +285,7 @@ fn a_wrong_run_to_show() {
     assert_snapshot!(called.stderr, @"
     error: highwater-runs/1999: no such run
 
-    hint: name a run's directory, its record.json, its id, or a unique prefix of the id
+    hint: name a run's directory, its record.json, its id, a unique beginning or end of the id, or `last`
     ");
 }
 

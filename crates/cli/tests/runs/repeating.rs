@@ -98,7 +98,7 @@ fn a_budget_ends_a_group_with_the_runs_that_fit() {
     let group = group(&place.runs()[0]);
     assert_eq!(group.outcome, Some(GroupOutcome::BudgetSpent));
     assert!((2..=3).contains(&group.trials.len()), "{called:?}");
-    assert!(called.stdout.contains("greater --budget"), "{called:?}");
+    assert!(called.stdout.contains("larger --budget"), "{called:?}");
 }
 
 const SHORT: &str = "--batch 100 -c 2 --rate 5k -d 500ms --warm-up 200ms --settle 10ms";

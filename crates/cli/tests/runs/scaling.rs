@@ -59,10 +59,10 @@ fn a_growth_shows_its_sizes_predictions_and_the_repeated_first_size() {
     assert!(sessions.eq([16, 32, 64, 16]), "{:?}", scale.trials);
     for said in [
         " · 1 to 4 nodes\n",
-        "grow insert over 1, 2, 4 nodes · run at each size",
+        "growth of insert over 1, 2, 4 nodes · run at each size",
         " rows/s with 4 nodes (95% CI ",
-        "next size      6 nodes would make ",
-        "first again    unchanged: 1 node made ",
+        "next size      6 nodes would reach about ",
+        "repeat         unchanged: 1 node reached ",
         "price of 1M rows",
         "sessions 32",
         "next:          highwater size ",
@@ -241,7 +241,7 @@ fn a_dry_run_lists_the_measurements() {
     let called = place.call(&[&words[..], &sized].concat());
     assert_eq!(called.code, Some(0), "{}", called.stderr);
     for said in [
-        "grow insert over 3, 6, 12 nodes, then the first size again; find at each",
+        "growth of insert over 3, 6, 12 nodes, then the first size again; find at each",
         "       6 nodes: hosts 600, sessions 30\n",
         "      12 nodes: hosts 1200, sessions 60\n",
         "no larger size than the first that reaches 1,000 rows/s",
@@ -376,7 +376,7 @@ fn each_node_is_measured_alone_before_the_first_size() {
     assert_eq!(scale.alone.trials.len(), 3);
     for said in [
         "nodes alone    UNEQUAL: ",
-        " apart; equal nodes are by up to ",
+        " apart; equal nodes differ by up to ",
         " more than node 3, so what a size gains depends on which node it adds",
     ] {
         assert!(called.stdout.contains(said), "{said}: {}", called.stdout);
@@ -423,7 +423,7 @@ fn nodes_that_are_not_measured_alone_are_omitted_with_a_reason() {
             &["1,2", "--no-measure-nodes"],
             "nodes alone not measured: --no-measure-nodes",
         ),
-        ("alone.toml", &["1,9"], "nodes alone not measured: there are many, which --measure-nodes"),
+        ("alone.toml", &["1,9"], "nodes alone not measured: there are many; --measure-nodes"),
         ("alone.toml", &["1,9", "--measure-nodes"], "before them 9 nodes alone, "),
     ] {
         let called = dry(file, more);

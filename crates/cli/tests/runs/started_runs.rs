@@ -51,11 +51,11 @@ fn a_started_run_outlives_the_server_and_another_server_shows_it() {
     let own = [("command", "run"), ("workload", "cpu"), ("duration", "10m"), ("step", "start")];
     expect(&sent(page, "/start", &own), 303, &[]);
     listed(page, "running: ");
-    expect(&sent(page, "/start", &own), 422, &["goes on"]);
+    expect(&sent(page, "/start", &own), 422, &["is still running"]);
     stop(first);
     let (other, page) = serving(&place, "--allow-start");
     let beside = sent(page, "/start", &own);
-    expect(&beside, 422, &["started elsewhere, goes on"]);
+    expect(&beside, 422, &["started elsewhere, is still running"]);
     stop(other);
     let (next, page) = serving(&place, "--allow-delete");
     listed(page, "running: ");

@@ -23,7 +23,9 @@ use crate::contract::TargetOptions;
 use crate::target_url::{Environment, TargetUrl};
 use crate::time_limit::LingeringBackends;
 
-pub use tls::{AttemptError, SslMode, Tls, TlsFiles, by_kind, first_bytes, is_loopback, no_tls};
+pub use tls::{
+    AttemptError, SslMode, Tls, TlsFiles, by_kind, first_bytes, is_loopback, local_listener, no_tls,
+};
 
 /// Maximum bytes kept of a server's message.
 const MESSAGE_BYTES_MAX: usize = 300;

@@ -34,7 +34,7 @@ use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
 use super::{Stream, connect_tcp, describe};
-use crate::contract::Timeline;
+use crate::contract::{Listener, Timeline};
 use crate::regular_file::{self, WRITTEN_BYTES_MAX};
 use crate::time_limit::ended;
 
@@ -348,6 +348,11 @@ impl SslMode {
 pub fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
         || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// The listener of a server at this address; `None` if it is not on this machine.
+pub fn local_listener(host: &str, port: u16) -> Option<Listener> {
+    is_loopback(host).then_some(Listener::Port(port))
 }
 
 /// Why one attempt failed.

@@ -11,10 +11,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_driver::contract::{
-    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetOptions, Timeline,
-    in_turn,
+    Admin, Capabilities, Connect, Driver, Listener, Response, Session, Target, TargetOptions,
+    Timeline, in_turn,
 };
-use highwater_driver::network::is_loopback;
+use highwater_driver::network::local_listener;
 use highwater_driver::target_url::TargetUrl;
 use highwater_driver::telemetry::TelemetryReader;
 use highwater_driver::{network, time_limit};
@@ -224,8 +224,9 @@ impl Target for ClickHouseTarget {
         })
     }
 
-    fn is_local(&self) -> bool {
-        self.nodes.iter().all(|node| is_loopback(&node.host))
+    fn local_listeners(&self) -> Vec<Listener> {
+        let all = self.nodes.iter().map(|node| local_listener(&node.host, node.port));
+        all.collect::<Option<_>>().unwrap_or_default()
     }
 }
 

@@ -16,10 +16,11 @@ use admin::HttpAdmin;
 use encode::Mode;
 use facts::HttpReader;
 use highwater_driver::contract::{
-    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetOptions, Timeline,
+    Admin, Capabilities, Connect, Driver, Listener, Response, Session, Target, TargetOptions,
+    Timeline,
 };
 use highwater_driver::network;
-use highwater_driver::network::is_loopback;
+use highwater_driver::network::local_listener;
 use highwater_driver::target_url::TargetUrl;
 use highwater_driver::telemetry::TelemetryReader;
 use highwater_model::user_error::UserError;
@@ -154,7 +155,8 @@ impl Target for CrateDbTarget {
         })
     }
 
-    fn is_local(&self) -> bool {
-        self.nodes.iter().all(|node| is_loopback(&node.host))
+    fn local_listeners(&self) -> Vec<Listener> {
+        let all = self.nodes.iter().map(|node| local_listener(&node.host, node.port));
+        all.collect::<Option<_>>().unwrap_or_default()
     }
 }

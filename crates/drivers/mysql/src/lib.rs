@@ -17,7 +17,8 @@ use cluster::Peers;
 use encode::Mode;
 use facts::WireReader;
 use highwater_driver::contract::{
-    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetOptions, Timeline,
+    Admin, Capabilities, Connect, Driver, Listener, Response, Session, Target, TargetOptions,
+    Timeline,
 };
 use highwater_driver::target_url::TargetUrl;
 use highwater_driver::telemetry::TelemetryReader;
@@ -172,7 +173,7 @@ impl Target for MySqlTarget {
         code.parse().ok().and_then(errors::failure_hint)
     }
 
-    fn is_local(&self) -> bool {
-        self.nodes.iter().all(Node::is_local)
+    fn local_listeners(&self) -> Vec<Listener> {
+        self.nodes.iter().map(Node::listener).collect::<Option<_>>().unwrap_or_default()
     }
 }

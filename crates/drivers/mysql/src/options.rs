@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use highwater_model::units::Nanos;
 
-use highwater_driver::contract::TargetOptions;
-use highwater_driver::network::{SslMode, Tls, TlsFiles, is_loopback};
+use highwater_driver::contract::{Listener, TargetOptions};
+use highwater_driver::network::{SslMode, Tls, TlsFiles, local_listener};
 use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl};
 use highwater_driver::time_limit::LingeringBackends;
 use highwater_model::user_error::UserError;
@@ -75,9 +75,14 @@ pub(super) struct Node {
 impl Node {
     /// Whether the server runs on this machine.
     pub(super) fn is_local(&self) -> bool {
+        self.listener().is_some()
+    }
+
+    /// Where the server listens, if it runs on this machine.
+    pub(super) fn listener(&self) -> Option<Listener> {
         match &self.address {
-            Address::Socket(..) => true,
-            Address::Tcp(host, _) => is_loopback(host),
+            Address::Socket(path) => Some(Listener::Socket(path.clone())),
+            Address::Tcp(host, port) => local_listener(host, *port),
         }
     }
 }

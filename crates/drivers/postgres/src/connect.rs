@@ -20,7 +20,7 @@ use highwater_model::user_error::{UserError, UserErrorKind};
 use super::authenticate::authenticate;
 use super::errors::{Failure, ServerError, StartUpError, server_error};
 use super::facts::ReportedRole;
-use super::options::{Address, Node};
+use super::options::{Address, Node, socket_path};
 use super::wire;
 use super::wire::Connection;
 use crate::product::Product;
@@ -88,8 +88,7 @@ async fn connect(node: &Node, encrypted: bool) -> Result<Stream, AttemptError> {
     let other_may_do = |error| AttemptError { error, other_kind: true };
     let (host, port) = match &node.address {
         Address::Socket(directory, port) => {
-            let path = directory.join(format!(".s.PGSQL.{port}"));
-            let stream = UnixStream::connect(path).await;
+            let stream = UnixStream::connect(socket_path(directory, *port)).await;
             return stream.map(Stream::Unix).map_err(failed);
         }
         Address::Tcp(host, port) => (host, *port),

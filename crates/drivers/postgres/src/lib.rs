@@ -16,7 +16,8 @@ use admin::Inserts;
 use connect::OpenConnection;
 use encode::Mode;
 use highwater_driver::contract::{
-    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetOptions, Timeline,
+    Admin, Capabilities, Connect, Driver, Listener, Response, Session, Target, TargetOptions,
+    Timeline,
 };
 use highwater_driver::network::of_urls;
 use highwater_driver::target_url::TargetUrl;
@@ -205,7 +206,7 @@ impl Target for PostgresTarget {
         errors::failure_hint(code)
     }
 
-    fn is_local(&self) -> bool {
-        self.hosts.nodes().iter().all(Node::is_local)
+    fn local_listeners(&self) -> Vec<Listener> {
+        self.hosts.nodes().iter().map(Node::listener).collect::<Option<_>>().unwrap_or_default()
     }
 }

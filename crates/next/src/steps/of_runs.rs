@@ -15,7 +15,7 @@ use crate::commands::{
 
 /// Factor for the timeout of an audit that timed out.
 const LONGER: u64 = 3;
-/// The minimum time for a reliable stop rule, in nanoseconds.
+/// The minimum time for which a run is worth repeating, in nanoseconds.
 const SHORTEST_NS: u64 = 3 * Nanos::SECOND.0;
 /// Seconds of a probe in a search with several probes.
 const PROBE_S: f64 = 60.0;
@@ -81,14 +81,9 @@ pub(super) static CASES: &[Case] = &[
     ),
     Case::new("nothing was measured", |s| s.measured.is_empty(), |s| check(s.run)),
     Case::new(
-        "the user stopped it, and a stop rule can",
-        |s| has(s.run, ReasonCode::Interrupted) && can_stop_early(s.run),
-        |s| {
-            let planned = planned_ns(s.run);
-            let least = (planned / 4).max(SHORTEST_NS);
-            let again = again(s, &[], Length::Between(least, planned));
-            format!("{again} --until 'ci95<2%'")
-        },
+        "the user stopped it, and a run of the time that it took would be complete",
+        |s| has(s.run, ReasonCode::Interrupted) && stopped_after_ns(s).is_some(),
+        |s| of_length(s, stopped_after_ns(s).unwrap_or(SHORTEST_NS)),
     ),
     Case::new("the user stopped it", |s| has(s.run, ReasonCode::Interrupted), |s| s.show(" -v")),
     Case::new(
@@ -99,13 +94,13 @@ pub(super) static CASES: &[Case] = &[
         },
         |s| {
             let length = until_percentiles_ns(s.run, s.measured);
-            longer(s, length.unwrap_or_else(|| longer_ns(s.run)))
+            of_length(s, length.unwrap_or_else(|| longer_ns(s.run)))
         },
     ),
     Case::new(
         "it was too short",
         |s| first_is(s, &[ReasonCode::TooShort, ReasonCode::TooFewSamples]),
-        |s| longer(s, longer_ns(s.run)),
+        |s| of_length(s, longer_ns(s.run)),
     ),
     Case::new(
         "throughput drifted",
@@ -218,8 +213,8 @@ fn is_run(s: &Situation<'_>) -> bool {
     matches!(s.record, RecordRef::Run(_))
 }
 
-/// A longer run of the same load.
-fn longer(s: &Situation<'_>, length_ns: u64) -> String {
+/// A run of the same load with this length.
+fn of_length(s: &Situation<'_>, length_ns: u64) -> String {
     again(s, &["until"], Length::Of(length_ns))
 }
 
@@ -262,8 +257,12 @@ fn can_be_audited(run: &RunRecord) -> bool {
     is_there && keeps_a_ledger && run.audit.replaced.is_none() && !run.audit.later
 }
 
-fn can_stop_early(run: &RunRecord) -> bool {
-    run.plan.definition.stop.until.is_none() && planned_ns(run) > 2 * SHORTEST_NS
+/// The whole seconds that a single phase was measured before it was stopped, in nanoseconds; absent if they are too few,
+/// or all that were planned.
+fn stopped_after_ns(s: &Situation<'_>) -> Option<u64> {
+    let phase = s.measured.first().filter(|_| !is_stepped(s))?.phase;
+    let whole = phase.duration_ns / Nanos::SECOND.0 * Nanos::SECOND.0;
+    (SHORTEST_NS..planned_ns(s.run)).contains(&whole).then_some(whole)
 }
 
 fn is_missed(run: &RunRecord) -> bool {

@@ -234,8 +234,11 @@ const RUNS: &[Example] = &[
             r.results.clear();
         })
     }),
-    ("the user stopped it, and a stop rule can", || {
-        run(|r| incident(r, IncidentKind::Interrupted, "by the user"))
+    ("the user stopped it, and a run of the time that it took would be complete", || {
+        run(|r| {
+            incident(r, IncidentKind::Interrupted, "by the user");
+            r.phases.iter_mut().for_each(|phase| phase.duration_ns = 6_700 * fixture::MS);
+        })
     }),
     ("the user stopped it", || {
         run(|r| {
@@ -363,6 +366,7 @@ const EXPERIMENTS: &[Example] = &[
                 resource: Resource::LoadGenerator,
                 source: None,
                 node: None,
+                program: None,
                 evidence: vec![Evidence { figure: LimitFigure::OfCeiling, value: 0.95 }],
             };
             failed.limit = Some(Limit { by: Some(by), ..fixture::cpu_limit() });

@@ -63,7 +63,7 @@ fn an_objective_is_answered_with_yes_or_no() {
     for (value, lead) in [
         (ObjectiveValue::Met, "Yes:"),
         (ObjectiveValue::Missed, "No:"),
-        (ObjectiveValue::NotDecided, ""),
+        (ObjectiveValue::NotDecided, "Not decided:"),
     ] {
         record.judgments.objective.value = value;
         let answer = answer((&record).into());

@@ -201,7 +201,8 @@ pub(crate) fn sparklines(charts: &[Chart]) -> Markup {
 fn cell(chart: &Chart, series: &Series) -> Markup {
     let values = || series.points.iter().filter_map(|point| point.y);
     let number: f64 = values().map(|_| 1.0).sum();
-    let mean = values().sum::<f64>() / f64::max(number, 1.0);
+    let of_all = values().sum::<f64>() / f64::max(number, 1.0);
+    let mean = series.mean.unwrap_or(of_all);
     let greatest = values().fold(0.0, f64::max);
     let of = |value: f64| shown(chart.y.quantity, value);
     html! {

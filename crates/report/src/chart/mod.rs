@@ -83,12 +83,14 @@ pub(crate) struct Series {
     pub(crate) on: bool,
     /// In the order of x.
     pub(crate) points: Vec<Point>,
+    /// Mean over the measured phases, as the record's own sentences have it; absent where it is that of all points.
+    pub(crate) mean: Option<f64>,
 }
 
 impl Series {
     /// A visible series, the only one of its name.
     pub(crate) fn new(name: &str, shape: Shape, color: usize, points: Vec<Point>) -> Self {
-        Self { name: name.to_owned(), part: "", shape, color, on: true, points }
+        Self { name: name.to_owned(), part: "", shape, color, on: true, points, mean: None }
     }
 }
 

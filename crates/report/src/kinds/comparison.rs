@@ -29,10 +29,8 @@ use crate::plots::{Overlaid, overlay};
 /// Maximum characters of a name or a setting.
 const WORDS: usize = 120;
 /// Scales of fractions, and their names in sentences.
-const SHARES: [(Scale, &str); 2] = [
-    (Scale::ShareOfOps, "the share of ops that failed"),
-    (Scale::ShareOfSeconds, "shares of seconds"),
-];
+const SHARES: [(Scale, &str); 2] =
+    [(Scale::ShareOfOps, "failed ops"), (Scale::ShareOfSeconds, "fractions of seconds")];
 /// Maximum number of listed differences.
 const DIFFERENCES_MAX: usize = 40;
 /// Maximum number of proposed runs; above it, other advice is more useful.
@@ -206,7 +204,7 @@ pub(super) fn answer(names: [&str; 2], comparison: &Comparison) -> Answer {
             None => "interval not known: one run does not show how runs vary".to_owned(),
         },
         basis: format!(
-            "{} of A, {} of B; {} matters",
+            "{} of A, {} of B; below {} counts as equal",
             plural(comparison.runs[0], "run"),
             comparison.runs[1],
             threshold(primary)
@@ -374,10 +372,10 @@ fn row(compared: &FigureComparison) -> Row {
     .remark(word(compared.verdict))
 }
 
-/// Place of a figure; `all` for the whole run.
+/// Place of a figure; `run` for that of a whole run.
 pub(crate) fn place_of(compared: &FigureComparison) -> String {
     match compared.figure.place.as_str() {
-        "" => "all".to_owned(),
+        "" => "run".to_owned(),
         place => foreign(place, WORDS),
     }
 }
@@ -558,7 +556,7 @@ fn directions(comparison: &Comparison) -> String {
 /// The decided figures, in a sentence.
 fn certain(comparison: &Comparison) -> String {
     match directions(comparison).as_str() {
-        "" => "no figure is better or worse for certain".to_owned(),
+        "" => "no figure is shown to be better or worse".to_owned(),
         directions => directions.replace(" · ", ", "),
     }
 }
@@ -569,7 +567,7 @@ fn basis(comparison: &Comparison) -> Vec<String> {
     if comparison.is_guarded() {
         lines.push("no verdict: the groups answer different questions, see below".to_owned());
     }
-    lines.push(format!("a difference matters {}", matters(comparison)));
+    lines.push(matters(comparison));
     if comparison.primary().is_none() && !comparison.figures.is_empty() {
         lines.push("not all runs have the figure that would be tested first".to_owned());
     }
@@ -583,12 +581,13 @@ fn basis(comparison: &Comparison) -> Vec<String> {
             }
         });
         lines.push(
-            "equal groups are called different anywhere in at most 5 of 100 comparisons".to_owned(),
+            "of 100 comparisons of equal groups, at most 5 find a difference in any figure"
+                .to_owned(),
         );
         // The smallest difference of the primary figure that these runs can detect.
         lines.extend(primary.detectable.map(|detectable| {
             let (shown, power) = (of_scale(primary, detectable), whole_percent(POWER));
-            format!("these runs show a difference of {shown} in {name} with {power} power")
+            format!("these runs detect a difference of {shown} in {name} with {power} power")
         }));
     }
     lines.extend(undecided(comparison));
@@ -600,27 +599,27 @@ fn advice(primary: &FigureComparison, name: &str) -> Vec<String> {
     let practical = of_scale(primary, primary.practical);
     let spread = of_scale(primary, primary.spread);
     let known = match primary.effect {
-        Some(_) => format!("{name} differs by {spread} from run to run (standard deviation), so"),
-        None => format!("one run does not show how {name} differs from run to run; at {spread}"),
+        Some(_) => format!("{name} varies by {spread} from run to run (standard deviation), so"),
+        None => format!("one run does not show how {name} varies from run to run; at {spread}"),
     };
     let half = of_scale(primary, primary.spread / 2.0);
     vec![
         format!(
-            "{known} it takes {} to show {practical} with {} power",
+            "{known} it takes {} to detect {practical} with {} power",
             runs_of_each(primary.repeats),
             whole_percent(POWER)
         ),
         format!(
-            "longer runs: if runs differ by what happens within them (stalls, checkpoints), 4 \
-             times the duration (-d) halves that, and it takes {}",
+            "longer runs: where stalls or checkpoints within runs cause the variation, 4 times the \
+             duration (-d) halves it, and it takes {}",
             runs_of_each(primary.repeats_at_half)
         ),
-        "interleaving (run --interleave or --variant): a slow change of the machine then affects \
-         both groups, and does not count as a difference"
+        "interleaved runs (run --interleave or --variant): a slow drift of the machine then affects \
+         both groups alike"
             .to_owned(),
         format!(
-            "a quieter machine (no other load, a fixed CPU frequency): at {half} from run to run, \
-             it takes {}",
+            "a quieter machine (no other load, a fixed CPU frequency): if runs vary by {half}, it \
+             takes {}",
             runs_of_each(primary.repeats_at_half)
         ),
     ]
@@ -639,16 +638,18 @@ fn of_scale(compared: &FigureComparison, difference: f64) -> String {
     if compared.figure.scale.is_share() { points(difference) } else { whole_percent(difference) }
 }
 
-/// `from 5% on, of the share of ops that failed from 0.1 points on`, for the kinds of figures that are present.
+/// `differences below 5% count as equal (failed ops: 0.1 points)`, for the kinds of figures that are present.
 fn matters(comparison: &Comparison) -> String {
-    let mut lines = vec![format!("from {} on", whole_percent(comparison.practical))];
-    for (scale, what) in SHARES {
+    let shares = SHARES.iter().filter_map(|(scale, what)| {
         let mut figures = comparison.figures.iter();
-        if let Some(compared) = figures.find(|compared| compared.figure.scale == scale) {
-            lines.push(format!("of {what} from {} on", points(compared.practical)));
-        }
-    }
-    lines.join(", ")
+        let compared = figures.find(|compared| compared.figure.scale == *scale)?;
+        Some(format!("{what}: {}", points(compared.practical)))
+    });
+    let shares = match list(shares, "; ").as_str() {
+        "" => String::new(),
+        shares => format!(" ({shares})"),
+    };
+    format!("differences below {} count as equal{shares}", whole_percent(comparison.practical))
 }
 
 /// The other figures without a verdict.
@@ -656,7 +657,7 @@ fn undecided(comparison: &Comparison) -> Option<String> {
     let open = of_verdict(comparison, Verdict::Inconclusive).filter(|c| !c.is_primary);
     let names = list(open.map(name_of), ", ");
     (!names.is_empty() && !comparison.is_guarded())
-        .then(|| format!("inconclusive beside it, and without effect on the verdict: {names}"))
+        .then(|| format!("also inconclusive, without effect on the verdict: {names}"))
 }
 
 /// `plan: 7f3a91 against 9fc329`, one line each.

@@ -14,8 +14,8 @@ use highwater_model::numbers::round_to_usize;
 use highwater_model::plan::Objective;
 use highwater_model::record::{MeasuredRun, RunRecord};
 use highwater_model::scale::{
-    ClusterStart, LeftOut, PredictedRate, ScaleEach, ScaleRecord, ScaleTrial, SizeFigures,
-    SizeVerdict, WarmUpRun,
+    ClusterStart, LeftOut, PredictedRate, ScaleEach, ScalePurpose, ScaleRecord, ScaleTrial,
+    SizeFigures, SizeVerdict, WarmUpRun,
 };
 use highwater_sizing::growth::{GrowthReport, GrowthSize, report as growth_of};
 
@@ -23,7 +23,8 @@ use super::search::codes;
 use super::size;
 use crate::answer::HistoryAnswer;
 use crate::answer::{
-    Answer, KeyFigure, interval90 as interval_of, limit_line, nodes, plural, rated, target_name,
+    Answer, KeyFigure, interval90 as interval_of, limit_line, nodes, plural, rated, short_target,
+    target_name,
 };
 use crate::blocks::{Block, Report, Section, Table};
 use crate::chart::Chart;
@@ -40,9 +41,9 @@ const BRIEF: [usize; 5] = [0, 2, 5, 6, 9];
 /// Maximum number of key figures.
 const KEYS_MAX: usize = 6;
 /// What the words of the table of growth mean.
-const TERMS: &str = "Of linear: throughput divided by that of the first size times as many nodes. The 0.8 rule takes a \
-                     further node to add 0.8 of what each node before had; off is how far the rule is from what was \
-                     measured.";
+const TERMS: &str = "Of linear: throughput divided by that of the first size times as many nodes. The 0.8 rule assumes \
+                     that a further node adds 0.8 of what each node before had; off is how far that is from the \
+                     measurement.";
 
 /// The throughput of the largest size.
 pub(super) fn value(scale: &ScaleRecord) -> Option<HistoryAnswer> {
@@ -121,11 +122,10 @@ fn sizes(scale: &ScaleRecord) -> Section {
     let alone =
         alone.map(|trial| link(&trial.run, format!("node {}, alone", trial.node.unwrap_or(0))));
     let each = scale.trials.iter().flat_map(|trial| {
-        let (number, nodes) = (trial.number, nodes(trial.size.nodes));
-        let name = format!("{number} · {nodes}, {}", trial.purpose.name());
+        let name = size_name(trial);
         let before = trial.before_quota.as_ref();
         let before =
-            before.map(|before| link(&before.run, format!("{number}, warm-up before quotas")));
+            before.map(|before| link(&before.run, format!("{name}, warm-up before quotas")));
         std::iter::once(link(&trial.run, name)).chain(before)
     });
     Section {
@@ -241,6 +241,12 @@ fn title(record: &MeasuredRun<'_>, scale: &ScaleRecord) -> String {
     format!("{} → {targets}   {}", record.workload.name, joined(traits.into_iter().chain(settings)))
 }
 
+/// The URLs of all sizes, as given, the database, and the sizes: the target of a run would be that of the last size.
+pub(crate) fn of_targets(run: &MeasuredRun<'_>, scale: &ScaleRecord) -> String {
+    let targets = foreign(&scale.targets.join(" "), WORDS);
+    joined([targets, short_target(&run.target.version), sizes_in_words(scale)])
+}
+
 /// `1 to 5 nodes`.
 pub(crate) fn sizes_in_words(scale: &ScaleRecord) -> String {
     match scale.sizes.as_slice() {
@@ -263,7 +269,7 @@ fn question(run: &RunRecord, scale: &ScaleRecord) -> String {
         ClusterStart::Grow => "one cluster, to which nodes are added",
     };
     joined([
-        format!("grow {} over {sizes} nodes", scale.stream),
+        format!("growth of {} over {sizes} nodes", scale.stream),
         format!("{each} at each size"),
         objectives(run),
         scale.variant.as_ref().map_or_else(String::new, |variant| {
@@ -286,7 +292,7 @@ fn facts(scale: &ScaleRecord, grown: &GrowthReport<'_>, objectives: &[Objective]
     if let Some((larger, predicted)) = grown.next {
         let unit = scale.unit.name();
         let text = format!(
-            "{} would make {} {unit}/s ({})",
+            "{} would reach about {} {unit}/s ({})",
             nodes(larger),
             about(predicted.expected),
             interval90(&predicted)
@@ -296,14 +302,14 @@ fn facts(scale: &ScaleRecord, grown: &GrowthReport<'_>, objectives: &[Objective]
     let (made, held) = grown.predictions;
     if made > 0 {
         let text = format!(
-            "{held} of {made} sizes were within the 90% interval that was predicted before they were measured"
+            "{held} of {made} sizes fell within the 90% interval predicted before they were measured"
         );
         remarks.push(Remark::new("predictions", text));
     }
     let again = again_line(scale, grown.drift.as_ref());
-    remarks.push(Remark::new("first again", again));
+    remarks.push(Remark::new("repeat", again));
     remarks.extend(nodes_alone(scale).map(|text| Remark::new("nodes alone", text)));
-    remarks.extend(made_ready(scale).map(|text| Remark::new("made ready", text)));
+    remarks.extend(made_ready(scale).map(|text| Remark::new("setup", text)));
     remarks
 }
 
@@ -345,7 +351,7 @@ fn nodes_alone(scale: &ScaleRecord) -> Option<String> {
     let [slowest, fastest] = [spread.slowest.per_s, spread.fastest.per_s].map(rate);
     let [apart, allowed] = [spread.apart, spread.allowed].map(percent);
     Some(format!(
-        "{unequal}{slowest} to {fastest} {unit}/s, {apart} apart; equal nodes are by up to {allowed}{inexact}"
+        "{unequal}{slowest} to {fastest} {unit}/s, {apart} apart; equal nodes differ by up to {allowed}{inexact}"
     ))
 }
 
@@ -353,14 +359,14 @@ fn nodes_alone(scale: &ScaleRecord) -> Option<String> {
 pub fn nodes_left_out(scale: &ScaleRecord) -> Option<String> {
     let why = match scale.alone.left_out {
         Some(LeftOut::Declined) => "--no-measure-nodes",
-        Some(LeftOut::TooMany) => "there are many, which --measure-nodes measures all the same",
+        Some(LeftOut::TooMany) => "there are many; --measure-nodes measures each of them",
         Some(LeftOut::NotSeparate) => {
             "the cluster file does not say that a node starts without the others (`alone = true`)"
         }
-        Some(LeftOut::OwnCommands) => "own commands start clusters, and no single node",
+        Some(LeftOut::OwnCommands) => "the file's commands start whole clusters, not single nodes",
         None if scale.alone.nodes == 0 || scale.trials.is_empty() => return None,
         None if scale.alone.trials.is_empty() => "the budget has no room for it",
-        None => "fewer than two of them show a rate, and how exact it is",
+        None => "fewer than two nodes have a rate with an interval",
     };
     Some(format!("not measured: {why}"))
 }
@@ -369,10 +375,9 @@ pub fn nodes_left_out(scale: &ScaleRecord) -> Option<String> {
 fn made_ready(scale: &ScaleRecord) -> Option<String> {
     let sum = |of: fn(&ScaleTrial) -> u64| scale.trials.iter().map(of).fold(0, u64::saturating_add);
     let (ready, all) = (sum(|trial| trial.ready_ns), sum(|trial| trial.took_ns));
-    let besides = if scale.budget_ns.is_some() { ", beside the budget" } else { "" };
+    let besides = if scale.budget_ns.is_some() { ", not counted in the budget" } else { "" };
     let [took, of] = [ready, all].map(duration);
-    let text =
-        format!("{took} of {of} were clusters that start and tables that are filled{besides}");
+    let text = format!("{took} of {of} went into starting clusters and filling tables{besides}");
     (ready > 0).then_some(text)
 }
 
@@ -398,7 +403,7 @@ fn requested(scale: &ScaleRecord, until: f64) -> String {
 /// Whether the repeat of the first size gave the same figure.
 fn again_line(scale: &ScaleRecord, drift: Option<&Drift>) -> String {
     let Some(drift) = drift else {
-        return "NOT MEASURED: whether the machine drifted is not known".to_owned();
+        return "NOT MADE: whether the machine drifted is not known".to_owned();
     };
     let verdict = if drift.is_drifted() {
         "DRIFTED"
@@ -408,7 +413,7 @@ fn again_line(scale: &ScaleRecord, drift: Option<&Drift>) -> String {
         "NOT DECIDED"
     };
     format!(
-        "{verdict}: {} made {}, then {} {}/s, {}; measurements of one machine differ by up to {}",
+        "{verdict}: {} reached {} at first and {} {}/s at the end, {}; repeats on one machine differ by up to {}",
         nodes(drift.nodes),
         rate(drift.first),
         rate(drift.again),
@@ -473,18 +478,23 @@ pub(crate) fn price(amount: f64) -> String {
 /// Each measured size, in order; further facts are below the table. Fits 120 columns.
 fn table(scale: &ScaleRecord) -> Table {
     let unit = scale.unit.name();
-    let head = format!("size | nodes | sessions | {unit}/s | predicted | p99 | node CPU | client");
+    let head = format!("size | sessions | {unit}/s | predicted | p99 | node CPU | client");
     let rows = headed(&head, scale.trials.iter().map(row));
     let notes = scale.trials.iter();
-    let notes = notes.map(|trial| Remark::new(format!("size {}", trial.number), more(trial)));
+    let notes = notes.map(|trial| Remark::new(size_name(trial), more(trial)));
     Table { notes: notes.collect(), ..Table::new("Measured sizes", rows, 1) }
+}
+
+/// `3 nodes`, `1 node again`.
+fn size_name(trial: &ScaleTrial) -> String {
+    let again = if trial.purpose == ScalePurpose::Again { " again" } else { "" };
+    format!("{}{again}", nodes(trial.size.nodes))
 }
 
 fn row(trial: &ScaleTrial) -> Row {
     let figures = &trial.figures;
     Row::new([
-        format!("{:>2} {}", trial.number, trial.purpose.name()),
-        trial.size.nodes.to_string(),
+        size_name(trial),
         figures.sessions.to_string(),
         or_absent(measured(trial), rate),
         or_absent(trial.predicted, |predicted| about(predicted.expected)),

@@ -64,6 +64,14 @@ fn of_question(run: &MeasuredRun<'_>, question: &Question) -> Report {
     }
 }
 
+/// The target in words; of a growth, that of all sizes.
+pub(crate) fn of_target(record: RecordRef<'_>, run: &MeasuredRun<'_>) -> String {
+    match record.experiment().map(|of| &of.question) {
+        Some(Question::Scale(scale)) => growth::of_targets(run, scale),
+        _ => run::of_target(run),
+    }
+}
+
 /// The answer of a run that may still be in progress.
 pub(crate) fn run_answer(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Answer {
     let judgments = judgments::lines(record.into(), measured);

@@ -15,6 +15,7 @@ use highwater_analysis::judge::{MeasuredStream, failed_work, measured_streams};
 use highwater_model::display::{bytes, count, duration, foreign, plain, rate};
 use highwater_model::histogram::LatencySummary;
 use highwater_model::judgment::{Data, ObjectiveValue, ReasonCode};
+use highwater_model::limit::Limit;
 use highwater_model::numbers::round_to_u64;
 use highwater_model::plan::{Pace, StreamPlan};
 use highwater_model::record::{AuditStatus, MeasuredRun, MissingField, RecordRef, ResultRecord};
@@ -25,7 +26,7 @@ use crate::answer::{
 };
 use crate::blocks::{Block, Ink, Report, Section, Table};
 use crate::chart::Chart;
-use crate::judgments::{objectives, within};
+use crate::judgments::{self, objectives, within};
 use crate::layout::{Remark, Row, list, or_absent};
 use crate::progress::offered;
 use crate::{kinds, plots};
@@ -98,7 +99,12 @@ fn facts(
     run: &MeasuredRun<'_>,
     measured: &[MeasuredStream<'_>],
 ) -> Vec<Remark> {
-    let mut facts: Vec<Remark> = run.limit.as_ref().map(crate::limit::remark).into_iter().collect();
+    let limit = run.limit.as_ref().map(|limit| {
+        let remark = crate::limit::remark(limit);
+        let step = step_of(limit, measured).map(|step| format!("in {step}: "));
+        Remark::new(remark.label, step.unwrap_or_default() + &remark.sentence)
+    });
+    let mut facts: Vec<Remark> = limit.into_iter().collect();
     facts.extend(counts::other_counts(measured).map(|also| Remark::new("also", also)));
     facts.extend(first_lines("errors", latency::failures(measured)));
     facts.extend(first_lines("cluster", kinds::cluster_changes(run).collect()));
@@ -267,6 +273,7 @@ fn lead(run: &MeasuredRun<'_>, main: &MeasuredStream<'_>) -> &'static str {
     match run.judgments.objective.value {
         ObjectiveValue::Met if is_question => "Yes:",
         ObjectiveValue::Missed if is_question => "No:",
+        ObjectiveValue::NotDecided if is_question => "Not decided:",
         _ => "",
     }
 }
@@ -290,9 +297,22 @@ fn slowest(main: &MeasuredStream<'_>, of: fn(&ResultRecord) -> Option<u64>) -> O
     main.results.iter().filter_map(|result| of(result)).max()
 }
 
+/// The measured phase that a limit is of, if there are several.
+fn step_of<'a>(limit: &'a Limit, measured: &[MeasuredStream<'_>]) -> Option<&'a str> {
+    is_stepped(measured).then_some(limit.phase.as_str())
+}
+
 fn limit(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Option<LimitLine> {
     if let Some(limit) = &run.limit {
-        return Some(limit_line(limit));
+        let line = limit_line(limit);
+        let label = step_of(limit, measured).map(|step| {
+            if line.is_reached {
+                format!("Limited in {step} by")
+            } else {
+                format!("Limit in {step}")
+            }
+        });
+        return Some(LimitLine { label: label.unwrap_or(line.label), ..line });
     }
     // Closed load is always at its limit; older records do not name the limit.
     let is_open = !measured.is_empty() && measured.iter().all(MeasuredStream::is_open);
@@ -360,6 +380,12 @@ fn first_line(
     } else {
         parts.extend(rates(measured));
     }
+    // The question of a rate and its objective is answered with yes or no.
+    let verdict = main_stream(measured).map_or("", |main| lead(run, main));
+    if let Some((ink, first)) = parts.first_mut().filter(|_| !verdict.is_empty()) {
+        *ink = judgments::three(&run.judgments)[2].tone.ink();
+        *first = format!("{verdict} {first}");
+    }
     if let [one] = measured {
         parts.extend(one.latency().map(|summary| (Ink::Plain, latency_of(&summary))));
     }
@@ -413,7 +439,7 @@ fn reached(of_stream: &[&MeasuredStream<'_>]) -> String {
 fn latency_of(summary: &LatencySummary) -> String {
     if summary.p99.is_none() && summary.max.is_some() {
         let max = latency::figure(summary, "max", summary.max);
-        return format!("max {max} of {} ops", count(summary.count));
+        return format!("slowest of {} ops {max}", count(summary.count));
     }
     format!("p99 {}", latency::figure(summary, "p99", summary.p99))
 }

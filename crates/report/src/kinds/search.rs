@@ -276,7 +276,7 @@ fn confirming<'a>(
 /// The amount of data in the tables before the mark.
 fn data(mark: &Mark) -> Remark {
     let bytes = mark.bytes.map_or_else(String::new, |bytes| format!(", {} bytes", count(bytes)));
-    Remark::new("before it", format!("{} rows{bytes} in the tables", count(mark.rows)))
+    Remark::new("tables", format!("{} rows{bytes} before the mark", count(mark.rows)))
 }
 
 /// Additional lines: the data, the estimate, the limit, the soak, and limitations of the mark.
@@ -299,13 +299,13 @@ fn more(search: &SearchRecord) -> Vec<Remark> {
     let above = mark.into_iter().flat_map(|mark| &mark.passed_above);
     let above = list(above.map(|at| rate(*at)), ", ");
     if !above.is_empty() {
-        let why = format!("passed above the lowest that failed: {above}");
+        let why = format!("values above the lowest that failed passed: {above}");
         more.push(Remark::new("not monotone", why));
     }
     more
 }
 
-/// `nine of ten marks at 412 ops/s in 1 h are up to 15% too low or 2% too high`.
+/// `9 of 10 searches like this one (412 ops/s, 1 h) end at most 15% below or 2% above the true mark`.
 fn accuracy(search: &SearchRecord, mark: &Mark) -> Option<Remark> {
     if search.axis == SearchAxis::Sessions {
         return None;
@@ -313,7 +313,7 @@ fn accuracy(search: &SearchRecord, mark: &Mark) -> Option<Remark> {
     let (per_s, tolerance) = tolerance_at(search, mark.confirmed)?;
     let whole_percent = |part: f64| format!("{:.0}%", part * 100.0);
     let text = format!(
-        "nine of ten marks at {} ops/s in {} are up to {} too low or {} too high",
+        "9 of 10 searches like this one ({} ops/s, {}) end at most {} below or {} above the true mark",
         rate(per_s),
         duration(search.policy.budget_ns?),
         whole_percent(tolerance.below),

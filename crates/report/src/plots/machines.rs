@@ -1,5 +1,6 @@
 //! The load on the machines: the load generator from its own samples, the target from its telemetry.
 
+use highwater_analysis::telemetry::{TimeRange, mean, measured};
 use highwater_model::display::foreign;
 use highwater_model::numbers::to_f64;
 use highwater_model::record::{RunRecord, TelemetrySample};
@@ -35,8 +36,8 @@ fn cpu(timeline: &Timeline<'_>) -> Option<Chart> {
     ];
     let cores = cores(timeline);
     let about = format!(
-        "Of {cores} cores. A load generator that is busy measures itself: what this program takes \
-         shall stay well below all of them."
+        "Of {cores} cores. If this program uses most of them, the run shows its limit, not the \
+         target's."
     );
     chart(
         timeline,
@@ -60,7 +61,8 @@ fn cores(timeline: &Timeline<'_>) -> f64 {
 fn memory(timeline: &Timeline<'_>) -> Option<Chart> {
     let figures: [Figure; 1] = [("this program", 0, |sample, _| Some(to_f64(sample.rss_bytes)))];
     let values = timeline.record.telemetry.iter().map(|sample| to_f64(sample.rss_bytes));
-    let about = "Resident memory of the load generator; it shall not grow with the run.".to_owned();
+    let about =
+        "Resident memory of the load generator; it should not grow during a run.".to_owned();
     chart(
         timeline,
         Chart {
@@ -91,13 +93,27 @@ fn chart(timeline: &Timeline<'_>, of: Chart, figures: &[Figure]) -> Option<Chart
                 }
             }
             let points = timeline.points(&values, |value, _| Point::new(0.0, *value));
-            Series::new(name, Shape::Line, *color, points)
+            let mean = mean_while_measured(timeline.record, |sample| figure(sample, cores));
+            Series { mean, ..Series::new(name, Shape::Line, *color, points) }
         })
         .filter(|series| series.points.iter().any(|point| point.y.is_some()))
         .collect();
     let thinned = timeline.thinning.note("the greatest value of them");
     let about = of.about + &thinned;
     timeline.chart(Chart { about, ..of }, series)
+}
+
+/// The mean of the load generator's samples that end in the measured phases.
+fn mean_while_measured(
+    record: &RunRecord,
+    figure: impl Fn(&TelemetrySample) -> Option<f64>,
+) -> Option<f64> {
+    let range = measured(record)?;
+    let is_in =
+        |sample: &&TelemetrySample| range.from_ns < sample.time_ns && sample.time_ns <= range.to_ns;
+    let samples = record.telemetry.iter().filter(is_in).filter_map(figure);
+    let (sum, number) = samples.fold((0.0, 0.0), |(sum, number), of| (sum + of, number + 1.0));
+    (number > 0.0).then(|| sum / number)
 }
 
 /// Maximum number of charts; the record has all series.
@@ -112,6 +128,8 @@ const WORDS: usize = 60;
 /// Names with the same meaning for every source, in drawing order, with their titles.
 const TITLES: &[(&str, &str)] = &[
     (names::CPU_BUSY, "CPU"),
+    (names::CPU_OF_SERVER, "CPU of the database's processes"),
+    (names::CPU_OF_LOAD_GENERATOR, "CPU of the load generator"),
     (names::CPU_THROTTLED, "CPU quota used up"),
     (names::CPU_STEAL, "CPU stolen by the hypervisor"),
     (names::CPU_IOWAIT, "CPU idle while a disk was waited for"),
@@ -152,7 +170,7 @@ pub(crate) fn target_so_far(telemetry: &TargetTelemetry) -> Vec<Chart> {
     let end = telemetry.times_ns.last().copied().map(Nanos);
     let x = Axis::between("", Quantity::Time, 0.0, end.unwrap_or_default().as_secs_f64());
     let blank = Chart { x, ..Chart::default() };
-    charts(&telemetry, &blank, "target", |_| true)
+    charts((&telemetry, None), &blank, "target", |_| true)
 }
 
 fn of_record(record: &RunRecord, id: &str, selected: fn(&str) -> bool) -> Vec<Chart> {
@@ -162,12 +180,15 @@ fn of_record(record: &RunRecord, id: &str, selected: fn(&str) -> bool) -> Vec<Ch
         return Vec::new();
     };
     let blank = timeline.blank(Chart::default());
-    charts(telemetry, &blank, id, selected)
+    charts((telemetry, measured(record)), &blank, id, selected)
 }
+
+/// Telemetry, and the time over which means are taken; without one it is all time.
+type Measured<'a> = (&'a TargetTelemetry, Option<TimeRange>);
 
 /// `blank` has the time axis, and the background of all lines.
 fn charts(
-    telemetry: &TargetTelemetry,
+    (telemetry, range): Measured<'_>,
     blank: &Chart,
     id: &str,
     selected: fn(&str) -> bool,
@@ -189,7 +210,7 @@ fn charts(
         .enumerate()
         .map(|(number, figure)| Chart {
             id: format!("{id}-{number}"),
-            ..of_telemetry(blank, telemetry, figure)
+            ..of_telemetry(blank, (telemetry, range), figure)
         })
         .collect()
 }
@@ -200,8 +221,8 @@ fn says_anything(series: &TelemetrySeries) -> bool {
 }
 
 /// The figure with this name and source.
-fn of_telemetry(blank: &Chart, telemetry: &TargetTelemetry, figure: [&str; 2]) -> Chart {
-    let [name, source] = figure;
+fn of_telemetry(blank: &Chart, of: Measured<'_>, figure: [&str; 2]) -> Chart {
+    let ([name, source], telemetry) = (figure, of.0);
     let of_figure =
         telemetry.series.iter().filter(|series| series.name == name && series.source == source);
     let lines: Vec<&TelemetrySeries> = of_figure.collect();
@@ -210,7 +231,7 @@ fn of_telemetry(blank: &Chart, telemetry: &TargetTelemetry, figure: [&str; 2]) -
     let series: Vec<Series> = lines
         .iter()
         .enumerate()
-        .map(|(number, series)| line(&blank.x, telemetry, number, series))
+        .map(|(number, series)| line(&blank.x, of, number, series))
         .collect();
     let (quantity, suffix) = match (unit, counted) {
         (units::SHARE, false) => (Quantity::Share, String::new()),
@@ -224,7 +245,7 @@ fn of_telemetry(blank: &Chart, telemetry: &TargetTelemetry, figure: [&str; 2]) -
     let y = Axis::from_zero(suffix, quantity, values(&series));
     Chart {
         title: format!("{}: {title}", foreign(source, WORDS)),
-        about: format!("As {} said of itself.", foreign(source, WORDS)),
+        about: format!("Reported by {}.", foreign(source, WORDS)),
         y,
         series,
         ..blank.clone()
@@ -234,7 +255,7 @@ fn of_telemetry(blank: &Chart, telemetry: &TargetTelemetry, figure: [&str; 2]) -
 /// Converts counts to rates; samples before the first op are not on the axis.
 fn line(
     time: &Axis,
-    telemetry: &TargetTelemetry,
+    (telemetry, range): Measured<'_>,
     number: usize,
     series: &TelemetrySeries,
 ) -> Series {
@@ -256,6 +277,7 @@ fn line(
     let node = series.node.as_ref().unwrap_or(&series.source);
     Series {
         on: number < LINES_SHOWN,
+        mean: range.and_then(|range| mean(telemetry, series, range)),
         ..Series::new(&foreign(node, WORDS), Shape::Line, number, points)
     }
 }

@@ -77,15 +77,16 @@ fn throughput(timeline: &Timeline<'_>, unit: Unit) -> Option<Chart> {
     let y = Axis::from_zero(format!("{unit}/s"), Quantity::Rate, values(&series));
     let gaps = match timeline.gaps().len() {
         0 => String::new(),
-        1 => " The red bar is a time without any answer.".to_owned(),
-        _ => " Red bars are times without any answer.".to_owned(),
+        1 => " The red bar is a time without any response.".to_owned(),
+        _ => " Red bars are times without any response.".to_owned(),
     };
     let thinned = timeline.thinning.note("their mean, and from the lowest to the highest second");
     let texts = Chart {
         id: format!("throughput-{unit}"),
         title: format!("Throughput, {unit} per second"),
         about: format!(
-            "Acknowledged {unit} by the second in which the answer came{offered}.{thinned}{gaps}"
+            "{} acknowledged in each second{offered}.{thinned}{gaps}",
+            first_upper(unit)
         ),
         y,
         ..Chart::default()
@@ -158,8 +159,8 @@ fn refusals(timeline: &Timeline<'_>) -> Option<Chart> {
         Chart {
             id: "rows-refused".to_owned(),
             title: "Rows refused, per second".to_owned(),
-            about: "Rows that the target said it did not store, by the second in which it said so; an op may be \
-         answered and still have some."
+            about: "Rows that the target reported as not stored, in the second of its response; an acknowledged op can \
+         have some."
                 .to_owned(),
             ..Chart::default()
         },
@@ -203,7 +204,7 @@ fn latency(timeline: &Timeline<'_>, origin: Option<&ImportRecord>) -> Option<Cha
         .note("the highest p99 and the highest latency, and the middle one of their medians");
     // Only drawn percentiles have a name.
     let has = |part: &str| series.iter().any(|series| series.part == part);
-    let lines = [("solid: p99", "p99"), ("dashed: p50", "p50"), ("thin: greatest latency", "max")];
+    let lines = [("solid: p99", "p99"), ("dashed: p50", "p50"), ("thin: highest latency", "max")];
     let lines = list(lines.into_iter().filter(|(_, part)| has(part)).map(|(name, _)| name), ", ");
     let lines = if lines.is_empty() { lines } else { format!(" {}.", first_upper(&lines)) };
     let texts = Chart {
@@ -221,10 +222,10 @@ fn latency(timeline: &Timeline<'_>, origin: Option<&ImportRecord>) -> Option<Cha
 fn begin(origin: Option<&ImportRecord>) -> &'static str {
     match origin.map(|origin| origin.begin) {
         None | Some(LatencyBegin::Intended) => {
-            "From when an op was intended, so that waiting counts."
+            "From the time at which an op was due, so that waiting counts."
         }
         Some(LatencyBegin::Sent) => {
-            "From the sending of an op to the end of its answer: what waited before is not in it."
+            "From the sending of an op to its response; waiting before that is not included."
         }
         Some(LatencyBegin::NotReported) => "The tool does not report where it begins.",
     }
@@ -252,6 +253,7 @@ fn percentiles(
         color,
         on: few || (color < OPS_SHOWN && part != "p50"),
         points,
+        mean: None,
     };
     // Below 100 ops per second there is no p99; the maximum latency replaces it.
     let counted = slots.iter().any(|slot| slot.p99.is_some());

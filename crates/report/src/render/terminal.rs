@@ -22,6 +22,8 @@ use crate::kinds;
 use crate::layout::{Remark, blocks, list};
 use lines::{Line, Span, rendered};
 
+/// The start of a hint.
+const HINT: &str = "hint: ";
 /// Maximum characters of a line before it wraps.
 const WORDS: usize = 400;
 /// Maximum rows of a table; the details have all of them.
@@ -46,7 +48,7 @@ const LEFT_OUT_FIRST: [&str; 12] = [
     "note",
     "estimate",
     "predictions",
-    "first again",
+    "repeat",
     "finding",
 ];
 
@@ -67,7 +69,7 @@ pub fn summary<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> Summary
     let report = kinds::report(record, run, &measured);
     let next = next_command(record, &measured, directory);
     let mut about = facts(&report);
-    about.push(Line::labeled("target", kinds::run::of_target(run)));
+    about.push(Line::labeled("target", kinds::of_target(record, run)));
     let page = page_of(record, directory).map(|page| foreign(&page, WORDS));
     let record_at = Some(foreign(directory, WORDS));
     let end = [("record", record_at), ("report", page), ("next:", next.clone())];
@@ -189,7 +191,7 @@ fn answer(report: &Report) -> Vec<Line> {
 fn figure(answer: &Answer) -> Vec<Span> {
     let ink = match answer.tone {
         Tone::None => Ink::Strong,
-        tone => ink(tone),
+        tone => tone.ink(),
     };
     let figure = with_unit(&answer.figure, &answer.unit);
     let figure = list([answer.lead.as_str(), &figure].into_iter().filter(|of| !of.is_empty()), " ");
@@ -242,31 +244,31 @@ fn and_more(first: &str, more: usize) -> String {
     }
 }
 
-/// The three judgments, and the distinct reasons of each that is not good: one per line, with its figure.
+/// The three judgments, and the distinct reasons of each that is not good: one per line, with its figure. A hint that
+/// two of them share is printed once, after the last.
 fn judged(record: RecordRef<'_>) -> Vec<Line> {
     let not_good = judgments::remarked(record).filter(|(judged, _)| !is_good(judged));
     let most = if not_good.count() > 1 { 1 } else { REASONS_SHOWN };
     let all = judgments::remarked(record);
-    all.flat_map(|(judged, remark)| judgment(judged, remark, most)).collect()
+    let lines: Vec<Line> =
+        all.flat_map(|(judged, remark)| judgment(judged, remark, most)).collect();
+    let is_repeated = |at: usize| is_hint(&lines[at]) && lines[at + 1..].contains(&lines[at]);
+    let kept = (0..lines.len()).filter(|at| !is_repeated(*at));
+    kept.map(|at| lines[at].clone()).collect()
+}
+
+fn is_hint(line: &Line) -> bool {
+    matches!(line, Line::Below(text) if text.starts_with(HINT))
 }
 
 const fn is_good(judged: &JudgmentWords<'_>) -> bool {
     matches!(judged.tone, Tone::Good | Tone::None)
 }
 
-const fn ink(tone: Tone) -> Ink {
-    match tone {
-        Tone::Good => Ink::Good,
-        Tone::Bad => Ink::Bad,
-        Tone::Open => Ink::Open,
-        Tone::None => Ink::Plain,
-    }
-}
-
 fn judgment(judged: JudgmentWords<'_>, remark: String, reasons: usize) -> Vec<Line> {
     let is_good = is_good(&judged);
     let value = if is_good { judged.value.to_owned() } else { judged.value.to_uppercase() };
-    let (name, value) = (judged.name.to_lowercase(), Span::new(ink(judged.tone), value));
+    let (name, value) = (judged.name.to_lowercase(), Span::new(judged.tone.ink(), value));
     let mut lines = vec![Line::judged(&name, value, remark)];
     let different = different(judged.reasons);
     // A note on a good judgment has one line; the reasons of a bad one are more important.
@@ -282,7 +284,7 @@ fn judgment(judged: JudgmentWords<'_>, remark: String, reasons: usize) -> Vec<Li
     }
     let hint = shown.iter().find_map(|reason| reason.hint.as_ref());
     if let Some(hint) = hint.filter(|_| !is_good) {
-        lines.push(Line::Below(format!("hint: {hint}")));
+        lines.push(Line::Below(format!("{HINT}{hint}")));
     }
     lines
 }

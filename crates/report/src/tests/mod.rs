@@ -41,6 +41,7 @@ pub(crate) fn begun(objectives: Vec<Objective>) -> Event {
         workload: "cpu".to_owned(),
         urls: vec!["sim:".to_owned()],
         target: "simulated cluster".to_owned(),
+        simulated: true,
         phases: Vec::new(),
         objectives,
         settings_file: None,

@@ -609,6 +609,7 @@ impl ReportsSoFar {
             workload: plan.workload.name.clone(),
             urls: record.target.urls.clone(),
             target: record.target.version.clone(),
+            simulated: record.target.simulated,
             phases: plan.phases.clone(),
             objectives: plan.objectives.clone(),
             settings_file: record.header.settings_file.clone(),

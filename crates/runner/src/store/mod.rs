@@ -370,7 +370,10 @@ fn without_draft(directory: &Path) -> UserError {
     }
 }
 
-/// Finds a run below `root` by path, id, or unique prefix of the id; the newest for `None`.
+/// The name of the newest run.
+const LAST: &str = "last";
+
+/// Finds a run below `root` by path, id, or a unique beginning or end of the id; the newest for `last` and `None`.
 pub fn find(root: &Path, run: Option<&str>) -> Result<PathBuf, UserError> {
     if let Some(path) = run.map(Path::new).filter(|path| path.exists()) {
         return Ok(path.to_owned());
@@ -381,19 +384,27 @@ pub fn find(root: &Path, run: Option<&str>) -> Result<PathBuf, UserError> {
         let cause = format!("no runs yet in {}", root.display());
         return Err(UserError::usage(cause).with_hint(hint));
     }
-    let Some(prefix) = run else {
+    let Some(part) = run.filter(|run| *run != LAST) else {
         let newest = ids.iter().max_by_key(|id| age(root, id));
         return Ok(newest.map_or_else(|| root.to_owned(), |id| root.join(id)));
     };
-    let matching: Vec<&String> = ids.iter().filter(|id| id.starts_with(prefix)).collect();
+    // Pages and lists show the end of an id.
+    let end = format!("-{part}");
+    let matching = |is: &dyn Fn(&str) -> bool| ids.iter().filter(|id| is(id)).collect::<Vec<_>>();
+    let by_beginning = matching(&|id| id.starts_with(part));
+    let (by, matching) = match by_beginning.as_slice() {
+        [] => ("end", matching(&|id| id.ends_with(&end))),
+        _ => ("begin", by_beginning),
+    };
     match matching.as_slice() {
-        [] => Err(file_error(&root.join(prefix), "no such run").with_hint(
-            "name a run's directory, its record.json, its id, or a unique prefix of the id",
+        [] => Err(file_error(&root.join(part), "no such run").with_hint(
+            "name a run's directory, its record.json, its id, a unique beginning or end of the id, \
+             or `last`",
         )),
         [one] => Ok(root.join(one)),
-        several if several.iter().any(|id| *id == prefix) => Ok(root.join(prefix)),
+        several if several.iter().any(|id| *id == part) => Ok(root.join(part)),
         several => {
-            Err(file_error(&root.join(prefix), format!("{} runs begin like this", several.len()))
+            Err(file_error(&root.join(part), format!("{} runs {by} like this", several.len()))
                 .with_hint("give more of the id"))
         }
     }

@@ -55,7 +55,7 @@ fn the_newest_run_began_last_whatever_it_is_called() {
 }
 
 #[test]
-fn runs_are_found_by_path_id_and_unique_prefix() {
+fn runs_are_found_by_path_id_a_unique_beginning_or_end_and_as_the_last() {
     let root = tempfile::tempdir().unwrap();
     for id in ["2026-01-01-cpu-aa", "2026-01-02-cpu-bb", "2026-01-02-cpu-bb-2"] {
         leave(root.path(), id, 0);
@@ -65,6 +65,12 @@ fn runs_are_found_by_path_id_and_unique_prefix() {
     assert_eq!(found(Some("2026-01-02-cpu-bb")).unwrap(), "2026-01-02-cpu-bb");
     assert!(found(Some("2026-01-02")).unwrap_err().to_string().contains("2 runs begin like this"));
     assert!(found(Some("2027")).unwrap_err().to_string().contains("no such run"));
+    assert_eq!(found(Some("aa")).unwrap(), "2026-01-01-cpu-aa");
+    assert!(found(Some("a")).unwrap_err().to_string().contains("no such run"), "not a whole word");
+    leave(root.path(), "2026-01-03T00-00-00-kv-aa", 1);
+    assert!(found(Some("aa")).unwrap_err().to_string().contains("2 runs end like this"));
+    assert_eq!(found(Some("last")).unwrap(), found(None).unwrap());
+    assert_eq!(found(Some("last")).unwrap(), "2026-01-03T00-00-00-kv-aa");
 }
 
 #[test]

@@ -1,37 +1,52 @@
-//! CPU, memory, disks, and networks of the target's machine, if that is this machine.
+//! CPU, memory, disks, and networks of the target's machine, if that is this machine; the CPU also by who took it: the
+//! target's processes and this one.
 //!
 //! Read from the kernel's process files; values that a file does not contain are absent.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use highwater_driver::telemetry::{LimitedNode, names, units};
-use highwater_driver::{BoxFuture, MetricSample, TelemetryReader};
+use highwater_driver::{BoxFuture, Listener, MetricSample, TelemetryReader};
 use highwater_model::numbers::to_f64;
+use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 use procfs::net::DeviceStatus;
 use procfs::{Current, CurrentSI, DiskStat, KernelStats};
+use rustix::time::ClockId;
 
-use crate::telemetry::busy;
+use super::processes::{self, Server};
+use crate::telemetry::{busy, cpu_time};
 
 /// Bytes per sector in the kernel's counters, whatever the disk's sector size.
 const SECTOR_BYTES: f64 = 512.0;
 /// Devices without traffic, or whose traffic counts for another device.
 const NOT_DISKS: [&str; 6] = ["loop", "ram", "zram", "dm-", "sr", "fd"];
 
-/// A reader of this machine; `None` on a system without such files.
-pub(super) fn reader() -> Option<Box<dyn TelemetryReader>> {
+/// CPU time that a database in this process has used.
+pub(super) type EmbeddedCpu = Box<dyn Fn() -> Nanos>;
+
+/// A reader of this machine, on which a target with these servers runs; `None` on a system without such files.
+pub(super) fn reader(
+    listeners: &[Listener],
+    embedded_cpu: Option<EmbeddedCpu>,
+) -> Option<Box<dyn TelemetryReader>> {
     procfs::KernelStats::current().ok()?;
-    Some(Box::new(Host))
+    Some(Box::new(Host { embedded_cpu, servers: processes::servers(listeners) }))
 }
 
-struct Host;
+struct Host {
+    embedded_cpu: Option<EmbeddedCpu>,
+    servers: Vec<Server>,
+}
 
 impl TelemetryReader for Host {
     fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, UserError>> {
         let mut readings = Vec::new();
         if let Ok(stats) = procfs::KernelStats::current() {
             readings.extend(cpu(&stats));
+            readings.extend(self.cpu_by_process(cores(&stats)));
         }
         if let Ok(load) = procfs::LoadAverage::current() {
             readings.push(MetricSample::level(names::LOAD, "1", load.one.into()));
@@ -43,11 +58,37 @@ impl TelemetryReader for Host {
     }
 }
 
+impl Host {
+    /// The parts of all processors' time that the target's processes, or its threads in this process, and the load
+    /// generator took.
+    fn cpu_by_process(&self, cores: f64) -> Vec<MetricSample> {
+        let of_all = |name, seconds: f64| MetricSample::seconds(name, seconds / cores);
+        let second = to_f64(procfs::ticks_per_second());
+        let mut by_program: BTreeMap<&str, u64> = BTreeMap::new();
+        for server in &self.servers {
+            if let Some(ticks) = server.ticks() {
+                *by_program.entry(&server.program).or_default() += ticks;
+            }
+        }
+        let embedded = self.embedded_cpu.as_ref().map(|cpu| cpu());
+        let client = cpu_time(ClockId::ProcessCPUTime).saturating_sub(embedded.unwrap_or_default());
+        let in_process = embedded.map(|used| of_all(names::CPU_OF_SERVER, used.as_secs_f64()));
+        let servers = by_program.into_iter().map(|(program, ticks)| {
+            of_all(names::CPU_OF_SERVER, to_f64(ticks) / second).on_node(program)
+        });
+        let client = of_all(names::CPU_OF_LOAD_GENERATOR, client.as_secs_f64());
+        in_process.into_iter().chain(servers).chain([client]).collect()
+    }
+}
+
+fn cores(stats: &KernelStats) -> f64 {
+    to_f64(u64::try_from(stats.cpu_time.len()).unwrap_or(1).max(1))
+}
+
 /// Fractions of all processors together; values that the kernel does not report are omitted.
 fn cpu(stats: &KernelStats) -> Vec<MetricSample> {
     let total = &stats.total;
-    let cores = to_f64(u64::try_from(stats.cpu_time.len()).unwrap_or(1).max(1));
-    let second = to_f64(procfs::ticks_per_second()) * cores;
+    let second = to_f64(procfs::ticks_per_second()) * cores(stats);
     let share = |name, ticks: u64| MetricSample::seconds(name, to_f64(ticks) / second);
     let reported = [
         (names::CPU_BUSY, Some(busy(total))),

@@ -8,6 +8,7 @@
 //! series are bounded.
 
 mod host;
+mod processes;
 
 #[cfg(test)]
 mod tests;
@@ -125,7 +126,16 @@ impl TelemetryPoller {
         });
         poller.add(sources::TARGET, open);
         if is_here {
-            poller.add(sources::HOST, Box::new(|_| Box::pin(async { Ok(host::reader()) })));
+            let polls = Arc::clone(target);
+            let open: Opener = Box::new(move |_| {
+                let target = Arc::clone(&polls);
+                let is_embedded = target.capabilities().embedded;
+                let listeners = target.local_listeners();
+                let embedded_cpu: host::EmbeddedCpu = Box::new(move || target.embedded_cpu());
+                let reader = host::reader(&listeners, is_embedded.then_some(embedded_cpu));
+                Box::pin(async { Ok(reader) })
+            });
+            poller.add(sources::HOST, open);
         }
         poller
     }

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use highwater_analysis::telemetry::values_of;
+use highwater_driver::Listener;
 use highwater_driver::clock::SimulatedTimeline;
 use highwater_model::event::Event;
 use highwater_model::target_telemetry::{
@@ -459,14 +460,57 @@ fn a_source_with_nothing_to_report_is_polled_once_and_not_named() {
 
 #[test]
 fn this_machine_reports_its_cpu_and_networks() {
-    let Some(mut reader) = host::reader() else {
+    let Some(readings) = of_this_machine(&[], None) else {
         return;
     };
-    let time = SimulatedTimeline::new();
-    let readings = time.block_on(async move { reader.read().await.unwrap() });
-    let readings = readings.unwrap();
     for name in ["cpu_busy", "cpu_steal", "load", "memory_used"] {
         let found = readings.iter().find(|reading| reading.name == name);
         assert!(found.is_some_and(|reading| reading.value >= 0.0), "{name}");
     }
+}
+
+fn of_this_machine(
+    listeners: &[Listener],
+    embedded_cpu: Option<host::EmbeddedCpu>,
+) -> Option<Vec<MetricSample>> {
+    let mut reader = host::reader(listeners, embedded_cpu)?;
+    SimulatedTimeline::new().block_on(async move { reader.read().await.unwrap() })
+}
+
+/// The parts of this machine's CPU: name, program, seconds of one core.
+fn cpu_parts(readings: &[MetricSample]) -> Vec<(&str, Option<&str>, f64)> {
+    let parts = readings.iter().filter(|reading| reading.name.starts_with("cpu_of_"));
+    parts.map(|reading| (reading.name.as_ref(), reading.node.as_deref(), reading.value)).collect()
+}
+
+#[test]
+fn a_server_is_told_apart_from_the_load_generator() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = Listener::Port(server.local_addr().unwrap().port());
+    let Some(readings) = of_this_machine(&[port], None) else {
+        return;
+    };
+    // This test is both.
+    let [("cpu_of_server", Some(program), _), ("cpu_of_load_generator", None, _)] =
+        cpu_parts(&readings)[..]
+    else {
+        panic!("{readings:?}");
+    };
+    assert!(!program.is_empty());
+    let alone = of_this_machine(&[], None).unwrap();
+    assert_eq!(cpu_parts(&alone).len(), 1, "{alone:?}");
+}
+
+#[test]
+fn the_threads_of_an_embedded_database_are_no_part_of_the_load_generator() {
+    let all = of_this_machine(&[], Some(Box::new(|| Nanos::from_secs(1_000_000))));
+    let Some(readings) = all else {
+        return;
+    };
+    let [("cpu_of_server", None, server), ("cpu_of_load_generator", None, client)] =
+        cpu_parts(&readings)[..]
+    else {
+        panic!("{readings:?}");
+    };
+    assert!(server > 1_000.0 && client < 1e-9, "{readings:?}");
 }

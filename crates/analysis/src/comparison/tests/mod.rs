@@ -248,7 +248,7 @@ fn cpu_of_the_server_per_row_is_compared_if_all_runs_report_it() {
     };
     let group = |seconds: f64| [1.0, 1.01, 0.99].map(|noise| cpu(seconds * noise));
     let worse = verdict_of(&group(10.0), &group(13.0));
-    let named = |c: &&FigureComparison| c.figure.name == "server cpu per row";
+    let named = |c: &&FigureComparison| c.figure.name == "server CPU per row";
     let found = worse.figures.iter().find(named).unwrap();
     assert_eq!(found.verdict, Verdict::Worse);
     let mut unreported = group(10.0);

@@ -85,7 +85,7 @@ fn failures_that_do_not_matter_are_equal_and_few_ops_show_nothing() {
 
 #[test]
 fn seconds_without_an_answer_and_slow_ones_are_figures_of_their_own() {
-    let names = ["seconds without answer", "slow seconds"];
+    let names = ["seconds without a response", "slow seconds"];
     // Throughput does not differ, so the other figures share 0.5%: with seven of them the first
     // takes a p of 0.07%. With 18 of 60 slow seconds it is 0.17%, with 30 it is 0.045%.
     let well = [seconds(60, 1, 0), seconds(60, 0, 0), seconds(60, 1, 0)];
@@ -251,7 +251,7 @@ fn figures_that_another_tool_does_not_report_are_not_compared() {
             .map(|compared| compared.figure.name.clone())
             .collect()
     };
-    let seconds = ["seconds without answer", "slow seconds"];
+    let seconds = ["seconds without a response", "slow seconds"];
     assert_eq!(shares(&[]), ["failed", seconds[0], seconds[1]]);
     assert_eq!(shares(&[MissingField::Availability]), ["failed"]);
     for what in [MissingField::Offered, MissingField::Acknowledged, MissingField::Errors] {

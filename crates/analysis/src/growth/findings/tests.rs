@@ -38,6 +38,7 @@ fn limited_by(resource: Resource, figures: &[(LimitFigure, f64)]) -> Limit {
             resource,
             source: None,
             node: None,
+            program: None,
             evidence: evidence.collect(),
         }),
         next: None,

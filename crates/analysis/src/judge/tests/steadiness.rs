@@ -68,6 +68,9 @@ fn the_words_hold_the_drift_both_thirds_and_how_long_a_run_would_show_it() {
     let unknown = "insert: too short to tell whether throughput was stable within 10%: it changed \
                    by +2.0% (95% CI -13.0% to +17.0%); about 80 s would tell";
     assert_eq!(words(&drifts(2.0, 15.0)), unknown);
+    // An interval of six times the bound: more than a hundred times the 10 s.
+    let far = "insert: too short to tell whether throughput was stable within 10%";
+    assert_eq!(words(&drifts(0.0, 58.8)), far);
 }
 
 #[test]

@@ -115,7 +115,7 @@ const SEARCH_FLAGS: &[Flag] = &[
     ),
     flag(
         "--resume <RUN>",
-        "Resume this search (directory or ID) without repeating its probes. All other flags must \
+        "Resume this search (named as for show) without repeating its probes. All other flags must \
          be the same, except --budget and --then [default: start a new one]",
     )
     .reach(Reach::File),

@@ -212,7 +212,7 @@ impl Preview {
         let times = [fewest, most].map(|probes| self.time(probes));
         let [least, usual] = times.map(duration);
         let bound = duration(budget.0);
-        let probes = format!("nine of ten searches take {fewest} to {most}{more} probes");
+        let probes = format!("9 of 10 searches take {fewest} to {most}{more} probes");
         match times {
             [shortest, _] if budget.0 < shortest => format!(
                 "{probes}, {least} to {usual}: the budget of {bound} ends most of them without a mark; raise --budget"
@@ -276,7 +276,7 @@ impl Preview {
     }
 }
 
-/// `at 100 ops/s, nine of ten marks are up to 20% too low or 3% too high; with --budget 134m, three of four are within
+/// `at 100 ops/s, 9 of 10 searches end at most 20% below or 3% above the true mark; with --budget 134m, 3 of 4 within
 /// 5%`; empty if no accuracy can be stated.
 fn accuracy_at(per_s: f64, budget: Nanos) -> String {
     let Some(tolerance) = mark_tolerance(per_s, budget) else {
@@ -284,13 +284,13 @@ fn accuracy_at(per_s: f64, budget: Nanos) -> String {
     };
     let minutes = (OPS_OF_FIVE_PERCENT / per_s / 60.0).ceil();
     let more = if minutes * 60.0 > budget.as_secs_f64() {
-        format!("; with --budget {}m, three of four are within 5%", plain(minutes))
+        format!("; with --budget {}m, 3 of 4 within 5%", plain(minutes))
     } else {
         String::new()
     };
     let percent = |part: f64| plain((part * 100.0).round());
     format!(
-        "at {} ops/s, nine of ten marks are up to {}% too low or {}% too high{more}\n",
+        "at {} ops/s, 9 of 10 searches end at most {}% below or {}% above the true mark{more}\n",
         plain(per_s.round()),
         percent(tolerance.below),
         percent(tolerance.above),

@@ -151,7 +151,7 @@ const GROWTH_FLAGS: &[Flag] = &[
     ).repeated(),
     flag(
         "--resume <RUN>",
-        "Resume this growth (directory or ID) without repeating its sizes. All other flags must be \
+        "Resume this growth (named as for show) without repeating its sizes. All other flags must be \
          the same, except --nodes, which may add sizes, --until, --price, and --budget [default: \
          start a new one]",
     ).reach(Reach::File),
@@ -332,7 +332,7 @@ fn expect_own_rows(growths: &[Growth<'_>]) -> Result<(), UserError> {
         let mut earlier = known.iter();
         if let Some((other, _)) = earlier.find(|(_, url)| own.contains(url)) {
             let cause = format!(
-                "variants `{other}` and `{}` have one target, and one would go on with the other's rows",
+                "variants `{other}` and `{}` have one target, and one would continue after the other's rows",
                 variant.name
             );
             let hint = "add --drop, or give each a target of its own, with {variant} in it";

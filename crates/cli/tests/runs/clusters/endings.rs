@@ -191,7 +191,7 @@ fn a_growth_that_was_killed_in_its_second_size_has_the_first_one_in_its_record()
     let lab = Lab::of_commands(&commands);
     let target = format!("sim:?{SIMULATED}");
     let mut running = lab.grow(&format!("{LONG} {target}"));
-    running.wait_for("size 2: 2 nodes");
+    running.wait_for("2 nodes, predicted ");
     running.wait_for_second("measure");
     running.kill();
     let called = lab.call("status", &[]);

@@ -9,15 +9,15 @@ mod tests;
 
 use std::io;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
 
-use highwater_driver::contract::TargetOptions;
-use highwater_driver::network::{SslMode, Tls, TlsFiles, is_loopback};
+use highwater_driver::contract::{Listener, TargetOptions};
+use highwater_driver::network::{SslMode, Tls, TlsFiles, local_listener};
 use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl, connect_timeout};
 use highwater_driver::time_limit::LingeringBackends;
 use highwater_model::units::Nanos;
@@ -68,6 +68,11 @@ pub(super) enum Address {
     Socket(PathBuf, u16),
 }
 
+/// The Unix socket of a server.
+pub(super) fn socket_path(directory: &Path, port: u16) -> PathBuf {
+    directory.join(format!(".s.PGSQL.{port}"))
+}
+
 /// A server for sessions.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
@@ -87,11 +92,19 @@ pub(super) struct Node {
 impl Node {
     /// Whether the server runs on this machine.
     pub(super) fn is_local(&self) -> bool {
+        self.listener().is_some()
+    }
+
+    /// Where the server listens, if it runs on this machine.
+    pub(super) fn listener(&self) -> Option<Listener> {
         match &self.address {
-            Address::Socket(..) => true,
-            Address::Tcp(host, _) => {
-                self.host_address.map_or_else(|| is_loopback(host), |address| address.is_loopback())
+            Address::Socket(directory, port) => {
+                Some(Listener::Socket(socket_path(directory, *port)))
             }
+            Address::Tcp(host, port) => match self.host_address {
+                Some(address) => address.is_loopback().then_some(Listener::Port(*port)),
+                None => local_listener(host, *port),
+            },
         }
     }
 }

@@ -159,7 +159,7 @@ fn a_growth_reports_the_preparation_of_its_sizes() {
     });
     let text = text(&grown);
     let said = [
-        "60.0 s of 90.0 s were clusters that start and tables that are filled, beside the budget",
+        "60.0 s of 90.0 s went into starting clusters and filling tables, not counted in the budget",
         "24.4 s of warm-up before quotas",
         "NOT WARM",
     ];

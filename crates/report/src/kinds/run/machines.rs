@@ -32,6 +32,8 @@ const GAPS: &str = "The longest gap is the longest time without any acknowledgem
 const LAG: &str = "Client lag is how late the load generator sent an op although a session was free; only that can \
                    spoil a measurement.";
 
+const MEANS: &str = "Means are those of the measured phases, and maxima those of the whole run.";
+
 /// The limit, availability, and the charts over time that are not above the folds; absent if nothing was measured.
 pub(super) fn over_time(
     record: &MeasuredRun<'_>,
@@ -68,6 +70,7 @@ pub(super) fn section(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Op
         Block::Term(LAG.to_owned()),
     ];
     if !charts.is_empty() {
+        blocks.push(Block::Term(MEANS.to_owned()));
         blocks.push(Block::Sparklines(charts.clone()));
         let title = "The same charts at full size, with values under the pointer".to_owned();
         blocks.push(Block::Folded(title, vec![Block::Charts(charts)]));

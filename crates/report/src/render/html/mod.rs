@@ -136,8 +136,7 @@ pub(crate) fn page(page: &Page<'_>) -> String {
         main id="content" { (content(page)) }
         footer {
             p {
-                "Made by Highwater. Equal records give equal pages; this one loads nothing from \
-                 elsewhere."
+                "Made by Highwater. This page is complete in itself: it loads nothing from the network."
             }
         }
         script { (PreEscaped(SCRIPT)) }

@@ -22,7 +22,7 @@ use crate::judgments::{JudgmentWords, three, trials};
 use crate::kinds::findings as rules;
 use crate::kinds::growth::sizes_in_words;
 use crate::kinds::run::{phases, short_hash};
-use crate::layout::{Row, headed};
+use crate::layout::{Row, first_upper, headed};
 
 /// Parts that show one run; on the page of an experiment they name that run.
 pub(super) const IS_OF_LAST_RUN: [&str; 6] =
@@ -97,7 +97,7 @@ const REASON: usize = 600;
 const QUESTIONS: [&str; 3] = [
     "Do the figures describe the target, rather than the load generator or random variation?",
     "Was everything that was acknowledged found afterwards, as it was sent?",
-    "Was the objective met that was stated before?",
+    "Was the objective met that was set before the run?",
 ];
 
 pub(super) fn judgments(record: RecordRef<'_>) -> Part {
@@ -105,13 +105,13 @@ pub(super) fn judgments(record: RecordRef<'_>) -> Part {
     let reasons: usize = all.iter().map(|of| of.reasons.len()).sum();
     let values = all.map(|of| format!("{} {}", of.name.to_lowercase(), of.value));
     let reasons = match reasons {
-        0 => "no reasons against it".to_owned(),
-        some => plural(some, "reason"),
+        0 => String::new(),
+        some => format!(": {}", plural(some, "reason")),
     };
     Part {
         id: "judgments",
         title: "Judgments",
-        abstract_line: format!("{}: {reasons}", values.join(", ")),
+        abstract_line: format!("{}{reasons}", values.join(", ")),
         body: html! {
             @for (of, question) in all.into_iter().zip(QUESTIONS) { (one(of, question)) }
         },
@@ -147,8 +147,8 @@ pub(super) fn audited(record: &RunRecord) -> Markup {
         ("missing", Some(audit.missing)),
         ("surplus", Some(audit.surplus)),
         ("duplicated", Some(audit.duplicated)),
-        ("refused, and there", Some(audit.refused_found)),
-        ("of another writer", Some(audit.foreign)),
+        ("refused, but found", Some(audit.refused_found)),
+        ("written by others", Some(audit.foreign)),
         ("altered", Some(audit.altered)),
         ("with an unknown outcome when the load ended", Some(audit.unknown)),
         ("rows read back and compared", Some(audit.read_back)),
@@ -159,7 +159,7 @@ pub(super) fn audited(record: &RunRecord) -> Markup {
         .into_iter()
         .filter(|_| done)
         .filter_map(|(name, figure)| Some((name, count(figure?))));
-    let took = done.then(|| ("it took", to_the_second(audit.duration_ns)));
+    let took = done.then(|| ("duration of the audit", to_the_second(audit.duration_ns)));
     html! {
         h3 { "Audit" }
         p class="lead" { (judgments::audited(record)) "." }
@@ -246,7 +246,7 @@ pub(super) fn findings(record: RecordRef<'_>) -> Part {
         },
         body: html! {
             @if findings.is_empty() && notes.is_empty() {
-                p { "None: no rule found evidence." }
+                p { "None." }
             }
             @for finding in &findings {
                 article class="finding" {
@@ -275,13 +275,13 @@ pub(super) fn repeat(
     // A run of another tool can only be repeated with that tool.
     let is_imported = matches!(record, RecordRef::Imported(_));
     let is_ours = !is_imported && !record.header().is_of_others;
-    let again = is_ours.then(|| ("The same again:", again(record)));
+    let again = is_ours.then(|| ("Repeat it:", again(record)));
     let next = next_command(record, measured, &record.header().id);
     let commands = again.into_iter().chain(next.map(|next| ("Next:", next)));
     Part {
         id: "repeat",
         title: "Cite and repeat",
-        abstract_line: "the answer as a sentence, the command that repeats it, and the next one"
+        abstract_line: "a sentence to quote, the command that repeats this, and the next one"
             .to_owned(),
         body: html! {
             (cited(record, answer))
@@ -305,7 +305,7 @@ fn cited(record: RecordRef<'_>, answer: &Answer) -> Markup {
     let target = foreign(&run.target.urls.join(" "), REASON);
     html! {
         @if let Some(caveat) = answer.caveat {
-            p class="note" { "No sentence to quote: " (caveat) "." }
+            p class="note" { (first_upper(caveat)) "." }
         } @else {
             p class="sentence" {
                 (answer.sentence()) " Target " (target) "; record " (record.header().id) "; seed "

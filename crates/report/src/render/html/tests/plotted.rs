@@ -13,6 +13,7 @@ use highwater_model::numbers::{len_to_f64, round_to_u64, to_f64};
 use highwater_model::record::{ExperimentRecord, MeasuredRun, Question, RunRecord};
 use highwater_model::scale::{ScaleRecord, SizeVerdict};
 use highwater_model::search::{Estimate, NoMark, NoMarkReason, SearchOutcome};
+use highwater_model::target_telemetry::{SeriesKind, names};
 use highwater_model::tune::TuneFigure;
 
 /// Whole numbers, and three digits of fractions.
@@ -88,6 +89,20 @@ fn what_the_target_said_of_itself() {
     insta::assert_snapshot!(plotted(&plots::target(&record)));
 }
 
+/// A series that is busy in the warm-up alone: its mean is that of the measured phases, as the limit's and the summary's.
+#[test]
+fn a_charts_mean_is_that_of_the_sentences_beside_it() {
+    let mut record = fixture::closed();
+    let figure = (names::DISK_BUSY, Some("sda"), SeriesKind::Level);
+    fixture::add_series(&mut record, figure, |second| if second <= 2 { 1.0 } else { 0.4 });
+    let charts = plots::target(&record);
+    let disk = charts.iter().find(|chart| chart.title.ends_with("Disk busy")).unwrap();
+    let mean = disk.series[0].mean.unwrap();
+    assert!((mean - 0.4).abs() < 1e-9, "{mean}");
+    let page = crate::html(&record);
+    assert!(page.contains("mean <b>0.4</b> · max <b>1</b>"));
+}
+
 /// Phases are shaded and gaps are marked at their times, behind the lines.
 #[test]
 fn phases_are_shaded_and_times_without_an_answer_are_marked_behind_the_lines() {
@@ -105,7 +120,7 @@ fn phases_are_shaded_and_times_without_an_answer_are_marked_behind_the_lines() {
     assert_eq!(kinds(SpanKind::LeftOut), [[0.0, 2.0]]);
     assert_eq!(kinds(SpanKind::Measured), [[2.0, 12.0], [12.0, 22.0]]);
     assert_eq!(kinds(SpanKind::Gap), [[14.0, 17.0]]);
-    let about = "The red bar is a time without any answer.";
+    let about = "The red bar is a time without any response.";
     assert!(charts[0].about.ends_with(about));
     let page = crate::html(&record);
     let drawn = page.split("id=\"throughput-rows\"").nth(1).unwrap();

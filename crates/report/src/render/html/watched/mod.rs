@@ -190,25 +190,29 @@ fn state(watched: &WatchedPage) -> (String, Option<f64>) {
     }
 }
 
-/// The time that has passed and the time left, of the experiment if there is one.
+/// The time that has passed and the time left, of the experiment if there is one; of a model its own time, which is not
+/// that of the reader's clock.
 fn times(watched: &WatchedPage, second: u64) -> Vec<String> {
     if watched.is_over {
         return Vec::new();
     }
     let ns = |seconds: u64| seconds.saturating_mul(1_000_000_000);
-    if let Some(trying) = watched.trying.first() {
-        let passed = trying.progress.spent.0.saturating_add(ns(second));
-        let left = left_s(watched, second).map(|left| format!("about {} left", span(ns(left))));
-        return [Some(format!("{} elapsed", to_the_second(passed))), left]
-            .into_iter()
-            .flatten()
-            .collect();
-    }
-    let Stage::Load(bounds) = &watched.run.stage else {
-        return Vec::new();
+    let [elapsed, to_come] =
+        if watched.run.simulated { ["simulated", "left to simulate"] } else { ["elapsed", "left"] };
+    let (passed, left) = match (watched.trying.first(), &watched.run.stage) {
+        (Some(trying), _) => {
+            let passed = trying.progress.spent.0.saturating_add(ns(second));
+            let left = left_s(watched, second).map(|left| format!("about {}", span(ns(left))));
+            (to_the_second(passed), left)
+        }
+        (None, Stage::Load(bounds)) => {
+            let left = bounds.length.map(|of| span(of.0.saturating_sub(ns(second))));
+            (span(ns(second)), left)
+        }
+        (None, _) => return Vec::new(),
     };
-    let left = bounds.length.map(|of| format!("{} left", span(of.0.saturating_sub(ns(second)))));
-    [Some(format!("{} elapsed", span(ns(second)))), left].into_iter().flatten().collect()
+    let left = left.map(|left| format!("{left} {to_come}"));
+    std::iter::once(format!("{passed} {elapsed}")).chain(left).collect()
 }
 
 /// Maximum length of the axis: this multiple of the elapsed time, so that the data do not shrink to a line at its left

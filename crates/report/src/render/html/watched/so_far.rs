@@ -412,7 +412,7 @@ fn words(watched: &WatchedPage, trying: &Trying) -> String {
             let predicted = predicted.map_or_else(String::new, |of| {
                 format!(", predicted {} {}/s", about(of.expected), unit.name())
             });
-            format!("measuring {} (size {number} of {of}){predicted}", nodes(*number_of))
+            format!("measuring {} (run {number} of {of}){predicted}", nodes(*number_of))
         }
     }
 }

@@ -61,7 +61,7 @@ const FIGURE: &str = r#"<span id="answer"><span class="whole">5,000</span></span
 fn the_rate_is_that_of_the_phase_so_far() {
     let parts = live_parts(&watched());
     assert_says(&parts, &[FIGURE]);
-    assert_says(&parts, &["Running: measure", "3 s elapsed", "57 s left", "66.0 ms"]);
+    assert_says(&parts, &["Running: measure", "3 s simulated", "57 s left to simulate", "66.0 ms"]);
     assert_says(
         &parts,
         &["met so far", "p99\u{a0}≤\u{a0}100\u{a0}ms: 0.400% took longer (1% allowed)"],
@@ -311,7 +311,7 @@ fn a_search_shows_its_probes_and_between_which_values_the_mark_is() {
     let tried = "Trying 1,250\u{a0}rows/s (probe 6 of about 12) · passes\u{a0}≤\u{a0}1,000 · fails\u{a0}≥\u{a0}1,500";
     assert_says(&parts, &[tried, r#"<span class="whole">1,000</span>"#]);
     // Seven trials remain, each as long as this one, which takes 60 s and of which 3 s have passed.
-    assert_says(&parts, &["103 s elapsed", "about 6 min 57 s left"]);
+    assert_says(&parts, &["103 s simulated", "about 6 min 57 s left to simulate"]);
     assert_says(&parts, &[r#"id="probes""#, "probes-latency"]);
     assert!(!parts.contains("at most"), "{parts}");
     watched.is_held = true;
