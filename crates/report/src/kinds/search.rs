@@ -123,7 +123,7 @@ fn answer_of_mark(search: &SearchRecord, mark: &Mark) -> Answer {
     let (interval, basis) = match mark.failed {
         Some(failed) => (
             format!("mark {figure} to {} {unit}", rate(failed)),
-            format!("{} failed{}", apart(mark.confirmed, failed), because(&mark.limited_by)),
+            format!("failed {}{}", apart(mark.confirmed, failed), because(&mark.limited_by)),
         ),
         None => (format!("mark at least {figure} {unit}"), NOTHING_FAILED.to_owned()),
     };
@@ -160,9 +160,9 @@ fn answer_so_far(search: &SearchRecord) -> Answer {
     }
 }
 
-/// `1.1% more`.
+/// `1.1% higher`.
 fn apart(confirmed: f64, failed: f64) -> String {
-    format!("{} more", percent(failed / confirmed - 1.0))
+    format!("{} higher", percent(failed / confirmed - 1.0))
 }
 
 fn keys(search: &SearchRecord, mark: &Mark, unit: &str) -> Vec<KeyFigure> {
