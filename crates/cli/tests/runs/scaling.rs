@@ -245,7 +245,7 @@ fn a_dry_run_lists_the_measurements() {
         "       6 nodes: hosts 600, sessions 30\n",
         "      12 nodes: hosts 1200, sessions 60\n",
         "no larger size than the first that reaches 1,000 rows/s",
-        "4 sizes of about ",
+        "4 measurements of about ",
     ] {
         assert!(called.stdout.contains(said), "{said}: {}", called.stdout);
     }

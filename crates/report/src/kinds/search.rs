@@ -273,10 +273,11 @@ fn confirming<'a>(
     })
 }
 
-/// The amount of data in the tables before the mark.
-fn data(mark: &Mark) -> Remark {
+/// The amount of data in the tables before the mark; absent for empty ones.
+fn data(mark: &Mark) -> Option<Remark> {
     let bytes = mark.bytes.map_or_else(String::new, |bytes| format!(", {} bytes", count(bytes)));
-    Remark::new("tables", format!("{} rows{bytes} before the mark", count(mark.rows)))
+    let text = format!("{} rows{bytes} before the mark", count(mark.rows));
+    (mark.rows > 0).then(|| Remark::new("tables", text))
 }
 
 /// Additional lines: the data, the estimate, the limit, the soak, and limitations of the mark.
@@ -285,7 +286,7 @@ fn more(search: &SearchRecord) -> Vec<Remark> {
         Some(SearchOutcome::Mark(mark)) => Some(mark),
         Some(SearchOutcome::NoMark(_)) | None => None,
     };
-    let mut more: Vec<Remark> = mark.map(data).into_iter().collect();
+    let mut more: Vec<Remark> = mark.and_then(data).into_iter().collect();
     // Without a mark, the estimate is in the answer.
     let estimated = mark.and_then(|mark| mark.estimate);
     more.extend(estimated.map(|found| Remark::new("estimate", estimate(search, found))));

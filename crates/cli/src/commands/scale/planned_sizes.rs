@@ -198,7 +198,7 @@ pub(super) fn preview(scale: &ScaleRecord) -> String {
     let of_nodes = nodes_line(scale, alone);
     let with_nodes = if alone > 0 { " with the nodes alone" } else { "" };
     format!(
-        "growth of {} over {} nodes, then the first size again; {} at each\n{}{until}{of_nodes}{} sizes of about {} each: \
+        "growth of {} over {} nodes, then the first size again; {} at each\n{}{until}{of_nodes}{} measurements of about {} each: \
          {most}{with_nodes}; {apart} not counted\n{resumed}",
         scale.stream,
         sizes.join(", "),
