@@ -27,12 +27,8 @@ impl Tree {
 
     /// A tree in memory, for tests.
     pub fn new(files: &[(&str, &str)]) -> Self {
-        Self {
-            files: files
-                .iter()
-                .map(|(path, text)| ((*path).to_owned(), Some((*text).to_owned())))
-                .collect(),
-        }
+        let own = |(path, text): &(&str, &str)| ((*path).to_owned(), Some((*text).to_owned()));
+        Self { files: files.iter().map(own).collect() }
     }
 
     fn add_directory(&mut self, directory: &Path, prefix: &str) -> io::Result<()> {
@@ -41,17 +37,12 @@ impl Tree {
             let name = entry.file_name().to_string_lossy().into_owned();
             let path = format!("{prefix}{name}");
             let kind = entry.file_type()?;
-            if kind.is_dir() {
-                if !SKIPPED_DIRECTORIES.contains(&name.as_str()) {
-                    self.add_directory(&entry.path(), &format!("{path}/"))?;
-                }
+            if kind.is_dir() && !SKIPPED_DIRECTORIES.contains(&name.as_str()) {
+                self.add_directory(&entry.path(), &format!("{path}/"))?;
             } else if kind.is_file() && name != ".git" {
-                let text = if entry.metadata()?.len() > LARGEST_TEXT_BYTES {
-                    None
-                } else {
-                    String::from_utf8(fs::read(entry.path())?).ok()
-                };
-                self.files.insert(path, text);
+                let is_text = entry.metadata()?.len() <= LARGEST_TEXT_BYTES;
+                let bytes = is_text.then(|| fs::read(entry.path())).transpose()?;
+                self.files.insert(path, bytes.and_then(|bytes| String::from_utf8(bytes).ok()));
             }
         }
         Ok(())
@@ -72,13 +63,18 @@ impl Tree {
         &'a self,
         extension: &'a str,
     ) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.texts().filter(move |(path, _)| extension_of(path) == Some(extension))
+        let of = |path| Path::new(path).extension().and_then(|own| own.to_str());
+        self.texts().filter(move |(path, _)| of(*path) == Some(extension))
     }
 
-    /// Path and text of every Rust file of a crate that contains more than tests.
-    pub(super) fn product(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.with_extension("rs").filter(|(path, _)| {
-            path.starts_with("crates/") && path.contains("/src/") && !is_test(path)
+    /// Path and numbered lines of every Rust file of the product, without tests and their fixtures.
+    pub(super) fn product(&self) -> impl Iterator<Item = (&str, Vec<(usize, &str)>)> {
+        let is_product = |path: &str| path.starts_with("crates/") && path.contains("/src/");
+        let all = self.with_extension("rs");
+        all.filter(move |(path, _)| is_product(path) && !is_test(path)).map(|(path, text)| {
+            // Clippy ensures that nothing follows an inline test module.
+            let end = text.find("#[cfg(test)]\nmod tests {").unwrap_or(text.len());
+            (path, (1..).zip(text[..end].lines()).collect())
         })
     }
 
@@ -91,58 +87,24 @@ impl Tree {
     pub fn contains(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         let inside = format!("{path}/");
-        path.is_empty()
-            || self.files.contains_key(path)
-            || self.paths().any(|known| known.starts_with(&inside))
+        self.files.contains_key(path) || self.paths().any(|known| known.starts_with(&inside))
     }
-}
-
-/// The extension of a file's name.
-pub(super) fn extension_of(path: &str) -> Option<&str> {
-    Path::new(path).extension()?.to_str()
-}
-
-/// The directory of a file; empty at the root.
-pub(super) fn directory_of(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
 /// Whether a Rust file only contains tests, their fixtures, or benchmarks.
 pub(super) fn is_test(path: &str) -> bool {
-    let mut parts: Vec<&str> = path.split('/').collect();
-    let name = parts.pop().unwrap_or_default();
-    matches!(name, "tests.rs" | "fixture.rs")
-        || name.ends_with("_tests.rs")
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let mut folders = folders.split('/');
+    ["tests.rs", "fixture.rs"].contains(&name)
         || ["crates/testing/", "crates/testkit/"].iter().any(|folder| path.starts_with(folder))
-        || parts.iter().any(|part| matches!(*part, "tests" | "benches" | "fixture"))
-}
-
-/// The numbered lines of a Rust file before its test module, including comments.
-pub(super) fn production_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let lines: Vec<&str> = text.lines().collect();
-    // Clippy ensures that nothing follows an inline test module.
-    let end = lines
-        .windows(2)
-        .position(|pair| {
-            pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].ends_with('{')
-        })
-        .unwrap_or(lines.len());
-    lines.into_iter().take(end).enumerate().map(|(i, line)| (i + 1, line))
-}
-
-/// The numbered lines of a Rust file before its test module, without comment lines.
-pub(super) fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    production_lines(text).filter(|(_, line)| !line.trim_start().starts_with("//"))
+        || folders.any(|folder| ["tests", "benches", "fixture"].contains(&folder))
 }
 
 /// Whether `line` contains `word` without an adjacent letter, digit, or underscore.
 pub(super) fn has_word(line: &str, word: &str) -> bool {
     let joins = |c: char| c.is_alphanumeric() || c == '_';
-    line.match_indices(word).any(|(at, _)| {
-        let before = line[..at].chars().next_back();
-        let after = line[at + word.len()..].chars().next();
-        !before.is_some_and(joins) && !after.is_some_and(joins)
-    })
+    line.match_indices(word)
+        .any(|(at, _)| !line[..at].ends_with(joins) && !line[at + word.len()..].starts_with(joins))
 }
 
 /// One violation of one rule.
@@ -155,27 +117,13 @@ pub struct Finding {
     /// The violation.
     pub what: String,
     /// How to fix it.
-    pub hint: String,
+    pub hint: &'static str,
 }
 
 impl Finding {
     /// A violation in `path` at `line`.
-    pub(super) fn at(
-        path: &str,
-        line: usize,
-        what: impl Into<String>,
-        hint: impl Into<String>,
-    ) -> Self {
-        Self { path: path.to_owned(), line, what: what.into(), hint: hint.into() }
-    }
-
-    /// The same violation in each of these files as a whole.
-    pub(super) fn in_each<'a>(
-        paths: impl Iterator<Item = &'a str>,
-        what: &str,
-        hint: &str,
-    ) -> Vec<Self> {
-        paths.map(|path| Self::at(path, 1, what, hint)).collect()
+    pub(super) fn at(path: &str, line: usize, what: impl Into<String>, hint: &'static str) -> Self {
+        Self { path: path.to_owned(), line, what: what.into(), hint }
     }
 }
 
