@@ -1,6 +1,5 @@
 //! A complete run, from workload file to record, in a few lines.
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use highwater_driver::{Target, TargetOptions};
 use highwater_model::plan::{
     Arrivals, AuditLevel, AuditPlan, RetryPlan, Share, SteadinessRule, StopRule,
 };
-use highwater_model::record::{ResultRecord, RunRecord};
+use highwater_model::record::{CommandRecord, ResultRecord, RunRecord};
 use highwater_model::units::{Nanos, Seed};
 use highwater_model::user_error::UserError;
 use highwater_runner::control::Controls;
@@ -86,7 +85,7 @@ impl<'a> Job<'a> {
             ceilings: None,
             controls: Controls::default(),
             start_in: Nanos::ZERO,
-            given: BTreeMap::new(),
+            command: CommandRecord::default(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let (_keep, interrupts) = interrupts::channel();

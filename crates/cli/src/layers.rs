@@ -9,6 +9,8 @@ use std::fmt;
 use highwater_model::user_error::{Place, UserError};
 use highwater_runner::request::TelemetryRequest;
 
+use crate::grammar::Flag;
+
 /// The precedence of a layer; the greater one wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Strength {
@@ -44,8 +46,10 @@ pub struct Layers {
     pub warnings: Vec<String>,
     /// The supported targets.
     pub supported: TargetSchemes,
-    /// How a command that repeats this one treats its settings.
-    pub next: BTreeMap<&'static str, Next>,
+    /// The command's name.
+    pub command: &'static str,
+    /// Its flags, by name.
+    pub flags: BTreeMap<&'static str, Flag>,
     /// Endpoints of a running cluster, which are polled as well.
     pub of_cluster: TelemetryRequest,
 }
@@ -178,17 +182,14 @@ fn parse_switch(text: &str) -> Result<bool, UserError> {
 /// stores it for that purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// It is not repeated, or its effect is taken from the run's plan: the load, its length, its objectives.
-    LeftOut,
     /// It is repeated as given.
     Repeated,
-    /// It is a switch, and repeated.
-    RepeatedSwitch,
     /// It is repeated, as a URL without its password.
     RepeatedUrl,
-    /// It sets a parameter of the workload, which `--set` does as well: it is repeated in the form in which it was
-    /// given.
-    Parameter,
+    /// It is repeated, as shell commands without what may be a password.
+    RepeatedCommand,
+    /// It is not repeated.
+    LeftOut,
 }
 
 /// The source of a value.

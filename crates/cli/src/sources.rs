@@ -33,8 +33,9 @@ pub fn gather(
     files: &[ConfigFile],
 ) -> Result<Layers, UserError> {
     let mut layers = Layers::default();
+    layers.command = command.name;
     for flag in command.all_flags() {
-        layers.next.insert(flag.name, flag.next);
+        layers.flags.insert(flag.name, *flag);
         if let Some(default) = flag.default {
             layers.add(Strength::Default, flag.name, default, Origin::Default);
         }

@@ -419,15 +419,80 @@ pub struct Header {
     pub environment: BTreeMap<String, String>,
     /// What the user noted with `--label`.
     pub labels: BTreeMap<String, String>,
-    /// What the user gave that the plan does not show as such, by flag: the workload file, its
-    /// parameters, the insert mode, the seed … Said again, it goes on with this run.
-    pub given: BTreeMap<String, Vec<String>>,
+    /// The command that made it.
+    pub command: CommandRecord,
     /// Others than its user can have written what was read. Nothing of it is proposed as a command.
     #[serde(skip)]
     pub is_of_others: bool,
     /// The working directory's file of settings, where it decided anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings_file: Option<String>,
+}
+
+/// The command that made a record, by its settings. Repeated, it measures the same.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandRecord {
+    /// `run`, `load`, `find`, `tune`, or `scale`; empty for what another tool measured.
+    pub name: String,
+    /// The values that decided, by long flag, `workload`, or `target`. What is only about output is left out, and so
+    /// are passwords.
+    pub settings: BTreeMap<String, Vec<SettingRecord>>,
+}
+
+/// A value of a setting.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SettingRecord {
+    /// As it was given; absent for a switch, which is on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// Where it is from.
+    pub origin: SettingOrigin,
+}
+
+/// Where the value of a setting is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SettingOrigin {
+    /// Built in.
+    Default,
+    /// A file of settings.
+    File,
+    /// The environment.
+    Environment,
+    /// The tuning that `--tuned` names.
+    Tuned,
+    /// The command line.
+    CommandLine,
+    /// Highwater, from what it found: the nodes of a cluster, the begin of the rows that are there.
+    Derived,
+    /// The experiment, for one of its trials, in place of the other values.
+    Trial,
+}
+
+impl CommandRecord {
+    /// The values of a setting that the run had: those of its trial, else all.
+    pub fn in_force(&self, name: &str) -> impl Iterator<Item = &SettingRecord> {
+        let all = self.settings.get(name).map_or(&[][..], Vec::as_slice);
+        let is_of_trial = |setting: &SettingRecord| setting.origin == SettingOrigin::Trial;
+        let has_own = all.iter().any(is_of_trial);
+        all.iter().filter(move |setting| !has_own || is_of_trial(setting))
+    }
+
+    /// This command in one of its trials, whose settings are `trial`'s.
+    #[must_use]
+    pub fn in_trial(&self, trial: Self) -> Self {
+        let mut command = self.clone();
+        for (name, own) in trial.settings {
+            let values = || own.iter().map(|setting| &setting.value);
+            if !self.in_force(&name).map(|setting| &setting.value).eq(values()) {
+                let origin = SettingOrigin::Trial;
+                let all = command.settings.entry(name).or_default();
+                all.retain(|setting| setting.origin != origin);
+                all.extend(own.into_iter().map(|setting| SettingRecord { origin, ..setting }));
+            }
+        }
+        command
+    }
 }
 
 /// The program that measured.

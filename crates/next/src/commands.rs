@@ -1,12 +1,12 @@
-//! Commands in the words of the user's last command: what they repeat, and what they change.
+//! A record's command as its user typed it, and edits of it: what is set, what is left out, and another command with
+//! the same settings.
 //!
 //! Each must be valid and ready to paste. Must not decide when one is proposed.
 
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Write as _;
-use std::ops::Deref;
+use std::fmt;
 
 use highwater_analysis::judge::MeasuredStream;
 use highwater_analysis::judge::shares::OPS_BEYOND_PERCENTILE;
@@ -14,156 +14,367 @@ use highwater_model::display::plain;
 use highwater_model::numbers::{ceil_to_u64, round_to_u64, to_f64};
 use highwater_model::plan::{Objective, Pace, PhaseKind, StreamPlan};
 use highwater_model::quantity::print_duration;
-use highwater_model::record::{ExperimentRecord, ResultRecord, RunRecord};
+use highwater_model::record::{Header, RecordRef, ResultRecord, RunRecord, SettingOrigin};
 use highwater_model::units::Nanos;
-
-// Writing to a string cannot fail.
 
 /// Fraction of a closed run's rate at which an open run shows latencies without queueing.
 const COMFORTABLE: f64 = 0.7;
-/// Flags that only a plain run takes.
-const OF_RUNS: &[&str] = &["abort-on-miss", "rows", "spawn-rate", "until"];
+/// The shortest proposed run, in seconds.
+const SHORTEST_S: u64 = 30;
+/// Settings that mean the same to `run`, `find`, and `tune`, separated by blanks: one is followed by another with them.
+pub const SHARED: &str = "arrivals audit audit-timeout batch cluster config drop errors file insert label literals \
+                          max-cpu metric metrics no-disk-guard no-telemetry out p50 p90 p95 p99 p999 rejected \
+                          replicas require-steady retries row-p99 seed set shards steady-within think timeout tuned \
+                          warm-up with";
+/// Of these, those that matter to the maximum of this machine.
+const OF_CEILING: &str =
+    "arrivals batch file insert literals out replicas retries seed set shards timeout";
+/// Settings that make several runs of one.
+const OF_GROUPS: &[&str] = &["budget", "interleave", "repeat", "settle", "variant"];
 /// The file of a running cluster, whose nodes are the target.
 const CLUSTER: &str = "cluster";
 /// The think time of closed sessions.
 const THINK: &str = "think";
-/// A search that varies sessions.
-const OVER_SESSIONS: &str = " --axis sessions";
-/// Flags that only a search takes.
-const OF_SEARCHES: &[&str] = &["confirm", "max", "probe", "quick", "settle", "start", "tolerance"];
-/// Objectives that searches and tunings always have.
-pub(crate) const IMPLIED: [Objective; 2] =
-    [Objective::Rejected { max_ppm: 0 }, Objective::Errors { max_ppm: 0 }];
-/// The shortest proposed run, in seconds.
-const SHORTEST_S: u64 = 30;
 
-/// Measured time of a run.
-#[derive(Clone, Copy)]
-pub(crate) enum Length {
-    /// As in the last run.
-    Same,
-    /// Fixed, in nanoseconds.
-    Of(u64),
+/// The command that repeats a run or an experiment, without passwords, which are not in records.
+pub fn again(record: RecordRef<'_>) -> String {
+    CommandLine::new(record).to_string()
 }
 
-/// The same run with its paces multiplied, this length, and a percentile bound.
-pub(crate) fn run(
-    record: &RunRecord,
-    begin: String,
-    measured: &[MeasuredStream<'_>],
-    pace: f64,
-    length: Length,
-) -> String {
-    let Some(first) = measured.first().map(|stream| &stream.phase.name) else {
-        return begin;
-    };
-    let step: Vec<&MeasuredStream<'_>> =
-        measured.iter().filter(|m| m.phase.name == *first).collect();
-    let mut command = begin;
-    match step.as_slice() {
-        [one] if one.is_open() => {
-            let _ = write!(command, " --rate {}", figure(one, pace));
-        }
-        [one] => {
-            let _ = write!(command, " -c {}{}", figure(one, pace), think_flag(record));
-        }
-        several => {
-            for stream in several {
-                let figure = figure(stream, pace);
-                let figure = match stream.plan {
-                    _ if stream.is_open() => figure,
-                    Some(plan) => format!("{figure}c{}", think(plan)),
-                    None => figure + "c",
-                };
-                command += &stream_flag(&stream.stream.stream, &figure);
+/// A command line that is edited.
+#[derive(Debug, Clone)]
+pub(crate) struct CommandLine {
+    /// A shell command that must succeed before it.
+    before: Option<String>,
+    name: String,
+    /// Absent if files of the user are in its place.
+    workload: Option<String>,
+    targets: Vec<String>,
+    /// A switch has no value.
+    flags: Vec<(String, Option<String>)>,
+}
+
+impl CommandLine {
+    /// The command as it was typed; of a trial of an experiment, the run that it was.
+    pub(crate) fn new(record: RecordRef<'_>) -> Self {
+        let run = record.measured_run().run;
+        let Some(experiment) = record.experiment() else {
+            return Self::of_run(run);
+        };
+        let line = Self::typed(&experiment.header, run, false);
+        let Some(scale) = experiment.scale() else {
+            return line;
+        };
+        // Quotas may also be missing for want of permissions.
+        let line = if scale.without_quotas { line.switched("no-quota") } else { line };
+        let Some(variant) = &scale.variant else {
+            return line;
+        };
+        // One of several variants is repeated alone: its settings already contain its name.
+        Self { before: variant.command.clone(), ..line.without(&["variant"]) }
+    }
+
+    fn of_run(run: &RunRecord) -> Self {
+        let mut line = Self::typed(&run.header, run, true);
+        if ["run", "load"].contains(&line.name.as_str()) {
+            if line.has("interleave") {
+                line.targets = targets(&run.header, run);
             }
+            return line.without(OF_GROUPS);
+        }
+        line = line.turned("run").without(&[CLUSTER, "stream", THINK]);
+        line.targets = targets(&run.header, run);
+        for stream in &run.plan.definition.streams {
+            line = line.and("stream", format!("{}@{}", stream.name, pace(stream)));
+        }
+        line.with("duration", span(planned_ns(run)))
+    }
+
+    fn typed(header: &Header, run: &RunRecord, of_trial: bool) -> Self {
+        let command = &header.command;
+        let own = |name: &str| command.settings.get(name).into_iter().flatten();
+        let named = own("target").filter(|of| is_named(of.origin));
+        let named: Vec<String> = named.filter_map(|of| of.value.clone()).collect();
+        let targets = match (named.is_empty(), command.settings.contains_key(CLUSTER)) {
+            (false, _) => named,
+            // The cluster's nodes may have moved since.
+            (true, true) => Vec::new(),
+            (true, false) => targets(header, run),
+        };
+        let mut flags = Vec::new();
+        for name in command.settings.keys().filter(|name| !POSITIONALS.contains(&name.as_str())) {
+            let values: Vec<_> = if of_trial {
+                command.in_force(name).collect()
+            } else {
+                own(name).filter(|of| of.origin != SettingOrigin::Trial).collect()
+            };
+            let typed = values.into_iter().filter(|of| is_typed(of.origin));
+            flags.extend(typed.map(|of| (name.clone(), of.value.clone())));
+        }
+        let has_file = command.settings.contains_key("file");
+        let workload = (!has_file).then(|| run.workload.name.clone());
+        Self { before: None, name: command.name.clone(), workload, targets, flags }
+    }
+
+    /// Another command, with the settings that both have, and with its streams, whose paces are to be replaced.
+    pub(crate) fn turned(mut self, name: &str) -> Self {
+        if self.name != name {
+            name.clone_into(&mut self.name);
+            self.flags.retain(|(flag, _)| flag == "stream" || contains(SHARED, flag));
+        }
+        self
+    }
+
+    pub(crate) fn without(mut self, names: &[&str]) -> Self {
+        self.flags.retain(|(flag, _)| !names.contains(&flag.as_str()));
+        self
+    }
+
+    /// With this value in place of those that it has.
+    pub(crate) fn with(self, name: &str, value: impl Into<String>) -> Self {
+        self.without(&[name]).and(name, value)
+    }
+
+    /// With this value, too.
+    pub(crate) fn and(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.flags.push((name.to_owned(), Some(value.into())));
+        self
+    }
+
+    fn switched(self, name: &str) -> Self {
+        let mut line = self.without(&[name]);
+        line.flags.push((name.to_owned(), None));
+        line
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.flags.iter().any(|(flag, _)| flag == name)
+    }
+
+    /// The values of a setting.
+    pub(crate) fn values(&self, name: &str) -> impl Iterator<Item = &str> {
+        let own = self.flags.iter().filter(move |(flag, _)| flag == name);
+        own.filter_map(|(_, value)| value.as_deref())
+    }
+
+    /// With one stream at a rate, in the words of the command: by its name, or as the workload's first.
+    fn at_rate(self, stream: &str, rate: String) -> Self {
+        let is_named = self.has("stream");
+        let line = self.without(&["rate", "stream", THINK]);
+        if is_named {
+            line.and("stream", format!("{stream}@{rate}"))
+        } else {
+            line.and("rate", rate)
         }
     }
-    let length = match length {
-        Length::Same => between(record.plan.definition.stop.minimum.0, planned_ns(record)),
-        Length::Of(ns) => span(ns),
+
+    /// With one stream of sessions, which pause between two ops if those of `plan` did.
+    fn at_sessions(self, plan: &StreamPlan, sessions: impl fmt::Display) -> Self {
+        let is_named = self.has("stream");
+        let line = self.without(&["rate", "sessions", "stream"]);
+        if is_named {
+            return line.and("stream", format!("{}@{sessions}c{}", plan.name, think(plan)));
+        }
+        let line = line.and("sessions", sessions.to_string());
+        match plan.think {
+            Some(pause) if !line.has(THINK) => line.and(THINK, span(pause.0)),
+            _ => line,
+        }
+    }
+}
+
+/// Whether names that are separated by blanks contain this one.
+fn contains(names: &str, flag: &str) -> bool {
+    names.split(' ').any(|name| name == flag)
+}
+
+/// Settings that are not flags.
+const POSITIONALS: [&str; 2] = ["target", "workload"];
+
+/// Whether the user named it, wherever that was.
+fn is_named(origin: SettingOrigin) -> bool {
+    use SettingOrigin::{CommandLine, Environment, File};
+    [CommandLine, Environment, File].contains(&origin)
+}
+
+/// Whether a command has to say it. Files and environment say theirs again, and `--tuned` its own.
+fn is_typed(origin: SettingOrigin) -> bool {
+    use SettingOrigin::{CommandLine, Derived, Trial};
+    [CommandLine, Derived, Trial].contains(&origin)
+}
+
+impl fmt::Display for CommandLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(before) = &self.before {
+            write!(f, "({before}) && ")?;
+        }
+        write!(f, "highwater {}", self.name)?;
+        for file in self.values("file") {
+            write!(f, " -f {}", quoted(file))?;
+        }
+        for word in self.workload.iter().chain(&self.targets) {
+            write!(f, " {}", quoted(word))?;
+        }
+        for (name, value) in self.flags.iter().filter(|(name, _)| name != "file") {
+            match name.as_str() {
+                "duration" => f.write_str(" -d")?,
+                "sessions" => f.write_str(" -c")?,
+                name => write!(f, " --{name}")?,
+            }
+            if let Some(value) = value {
+                write!(f, " {}", quoted(value))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The same load for this time, in nanoseconds.
+pub(crate) fn lasting(
+    line: CommandLine,
+    measured: &[MeasuredStream<'_>],
+    length_ns: u64,
+) -> CommandLine {
+    // A ramp, and steps with a length, do not last longer: their first step does.
+    let is_ramp = line.values("stream").any(|stream| stream.contains(".."));
+    if is_ramp || line.has("step") {
+        at(line, measured, 1.0, span(length_ns))
+    } else {
+        line.with("duration", span(length_ns))
+    }
+}
+
+/// With another number of sessions in its first stream.
+pub(crate) fn with_sessions(line: CommandLine, record: &RunRecord, sessions: u32) -> CommandLine {
+    match record.plan.definition.streams.first() {
+        Some(first) => line.at_sessions(first, sessions),
+        None => line,
+    }
+}
+
+/// The paces of the first step multiplied, for this time.
+fn at(
+    line: CommandLine,
+    measured: &[MeasuredStream<'_>],
+    factor: f64,
+    length: String,
+) -> CommandLine {
+    let first = measured.first().map(|stream| &stream.phase.name);
+    let step: Vec<_> = measured.iter().filter(|m| Some(&m.phase.name) == first).collect();
+    let line = line.without(&["duration", "step"]);
+    let line = match (step.as_slice(), step.first().and_then(|one| one.plan)) {
+        ([one], Some(plan)) if !one.is_open() => line.at_sessions(plan, figure(one, factor)),
+        ([one], _) => line.at_rate(&one.stream.stream, figure(one, factor)),
+        (several, _) => several.iter().fold(line.without(&["stream", THINK]), |line, stream| {
+            let figure = figure(stream, factor);
+            let pace = match stream.plan {
+                Some(plan) if !stream.is_open() => format!("{figure}c{}", think(plan)),
+                _ => figure,
+            };
+            line.and("stream", format!("{}@{pace}", stream.stream.stream))
+        }),
     };
-    let _ = write!(command, " -d {length}");
-    command + &objectives(record, measured)
+    line.and("duration", length)
 }
 
 /// The open run after a closed one, whose latencies are those that a user would experience.
-pub(crate) fn open(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
+pub(crate) fn open(
+    line: CommandLine,
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+) -> CommandLine {
     // Sessions that start gradually, or have a think time, are closed load.
-    let mut command = base("run", record, &["spawn-rate", THINK]);
-    match measured {
-        [one] => {
-            let rate = flag_rate(one.units_per_s() * COMFORTABLE);
-            let _ = write!(command, " --rate {rate}");
-        }
-        several => {
-            for stream in several {
-                let rate = flag_rate(stream.units_per_s() * COMFORTABLE);
-                command += &stream_flag(&stream.stream.stream, &rate);
-            }
-        }
-    }
+    let line = line.without(&["duration", "sessions", "spawn-rate", "step", THINK]);
+    let rate = |stream: &MeasuredStream<'_>| flag_rate(stream.units_per_s() * COMFORTABLE);
+    let line = match measured {
+        [one] => line.at_rate(&one.stream.stream, rate(one)),
+        several => several.iter().fold(line.without(&["stream"]), |line, stream| {
+            line.and("stream", format!("{}@{}", stream.stream.stream, rate(stream)))
+        }),
+    };
     let length = Nanos::from_secs(SHORTEST_S).0.max(planned_ns(record));
-    command + &format!(" -d {}", span(length)) + &objectives(record, measured)
+    stated(line.and("duration", span(length)), record, measured)
 }
 
 /// A search for the highest rate of the run's first open stream (otherwise of its first stream) next to the others,
-/// with these bounds and the run's objectives.
-pub(crate) fn find(record: &RunRecord, measured: &[MeasuredStream<'_>], bounds: &str) -> String {
-    // At a rate there is no think time; other streams have theirs in their pace.
-    let of_sessions: &[&str] = if bounds == OVER_SESSIONS { &[] } else { &[THINK] };
-    let mut command = base("find", record, &[OF_RUNS, of_sessions].concat());
+/// with this bound and the run's objectives.
+pub(crate) fn find(
+    line: &CommandLine,
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+    bound: Option<(&str, String)>,
+) -> CommandLine {
     let streams = &record.plan.definition.streams;
-    if streams.len() > 1 {
-        let is_open = |stream: &StreamPlan| matches!(stream.paces.first(), Some(Pace::Open { .. }));
-        let searched = streams.iter().position(is_open).unwrap_or(0);
-        for (position, stream) in streams.iter().enumerate() {
-            command += &searching_flag(stream, position == searched);
-        }
+    let is_open = |stream: &StreamPlan| matches!(stream.paces.first(), Some(Pace::Open { .. }));
+    // At a rate there is no think time; other streams have theirs in their pace.
+    let mut search = searching(line, streams.iter().position(is_open).unwrap_or(0), record);
+    search = search.without(&[THINK]);
+    if streams.iter().all(is_open) {
+        // The limit of ops in flight.
+        let limit: Vec<String> = line.values("sessions").map(str::to_owned).collect();
+        search = limit.into_iter().fold(search, |search, limit| search.and("sessions", limit));
     }
-    if bounds == OVER_SESSIONS {
-        command += &think_flag(record);
+    if let Some((name, value)) = bound {
+        search = search.and(name, value);
     }
-    command + bounds + &objectives(record, measured)
+    stated(search, record, measured)
 }
 
-/// ` --think 1s` for a single stream whose think time was given with its pace.
-fn think_flag(record: &RunRecord) -> String {
-    let [one] = record.plan.definition.streams.as_slice() else {
-        return String::new();
-    };
-    let is_given = record.header.given.contains_key(THINK);
-    let think = one.think.filter(|_| !is_given);
-    think.map_or_else(String::new, |think| format!(" --{THINK} {}", span(think.0)))
+/// A search whose stream at this position has no pace.
+fn searching(line: &CommandLine, searched: usize, record: &RunRecord) -> CommandLine {
+    let streams = &record.plan.definition.streams;
+    let mut search = line.clone().turned("find").without(&["stream"]);
+    if streams.len() > 1 || line.has("stream") {
+        for (position, stream) in streams.iter().enumerate() {
+            let pace = if position == searched { "find".to_owned() } else { pace(stream) };
+            search = search.and("stream", format!("{}@{pace}", stream.name));
+        }
+    }
+    search
 }
 
 /// A search for the maximum number of sessions that meets the run's objectives.
-pub(crate) fn find_sessions(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
-    find(record, measured, OVER_SESSIONS)
+pub(crate) fn find_sessions(
+    line: &CommandLine,
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+) -> CommandLine {
+    let search = paused(searching(line, 0, record), record);
+    stated(search.and("axis", "sessions"), record, measured)
+}
+
+/// With the think time of a single stream, which may have been given with its pace.
+fn paused(line: CommandLine, record: &RunRecord) -> CommandLine {
+    match record.plan.definition.streams.as_slice() {
+        [StreamPlan { think: Some(think), .. }] if !line.has(THINK) => {
+            line.and(THINK, span(think.0))
+        }
+        _ => line,
+    }
 }
 
 /// A tuning of the number of sessions around the run's number.
-pub(crate) fn tune_sessions<'a>(record: impl Into<RepeatedRun<'a>>, sessions: u32) -> String {
-    let record = record.into();
-    let without = [OF_RUNS, OF_SEARCHES, &["sessions", "until"]].concat();
-    let begin = base("tune", record, &without);
+pub(crate) fn tune_sessions(line: CommandLine, record: &RunRecord, sessions: u32) -> CommandLine {
     let [low, high] = [sessions.div_ceil(4).max(1), sessions.saturating_mul(4)];
-    format!("{begin}{} --over sessions={low}..{high}", think_flag(&record))
+    let line = line.turned("tune").without(&["stream"]);
+    paused(line, record).and("over", format!("sessions={low}..{high}"))
 }
 
 /// A run with one session, for the latency of an op without concurrency.
-pub(crate) fn one_session<'a>(record: impl Into<RepeatedRun<'a>>) -> String {
-    let record = record.into();
-    let without = [OF_SEARCHES, &["abort-on-miss", "sessions"]].concat();
-    let begin = base("run", record, &without);
-    let stated = record
-        .plan
-        .definition
-        .objectives
-        .iter()
-        .filter(|objective| matches!(objective, Objective::Latency { .. }));
-    let bounds: String = stated.map(flag).collect();
-    format!("{begin}{} -c 1 -d {SHORTEST_S}s{bounds}", think_flag(&record))
+pub(crate) fn one_session(line: CommandLine, record: &RunRecord) -> CommandLine {
+    // Of the objectives, only those about the latency of an op.
+    let line = line.turned("run").without(&[
+        "abort-on-miss",
+        "duration",
+        "errors",
+        "max-cpu",
+        "min-rate",
+        "rejected",
+        "row-p99",
+        "spawn-rate",
+        "step",
+    ]);
+    with_sessions(line, record, 1).and("duration", format!("{SHORTEST_S}s"))
 }
 
 /// Repeats the audit of a stored run, from its ledger.
@@ -171,107 +382,28 @@ pub(crate) fn audit(directory: &str) -> String {
     format!("highwater audit {}", quoted(directory))
 }
 
-/// A run to repeat, and the directory that contains its target's file: its own, or that of its experiment.
-#[derive(Clone, Copy)]
-pub(crate) struct RepeatedRun<'a> {
-    run: &'a RunRecord,
-    directory_id: &'a str,
-}
-
-impl<'a> From<&'a RunRecord> for RepeatedRun<'a> {
-    fn from(run: &'a RunRecord) -> Self {
-        let directory_id = &run.header.id;
-        Self { run, directory_id }
-    }
-}
-
-impl<'a> From<&'a ExperimentRecord> for RepeatedRun<'a> {
-    fn from(experiment: &'a ExperimentRecord) -> Self {
-        Self { run: &experiment.last_run, directory_id: &experiment.header.id }
-    }
-}
-
-impl Deref for RepeatedRun<'_> {
-    type Target = RunRecord;
-
-    fn deref(&self) -> &RunRecord {
-        self.run
-    }
-}
-
-/// A command with the workload, the targets, and the user's other flags, except `without`.
-pub(crate) fn base<'a>(
-    command: &str,
-    record: impl Into<RepeatedRun<'a>>,
-    without: &[&str],
-) -> String {
-    let record = record.into();
-    let targets = match record.header.given.get(CLUSTER) {
-        // The cluster's nodes may have moved since.
-        Some(_) => String::new(),
-        None => targets(record),
-    };
-    base_on(&targets, command, record, without)
-}
-
 /// The run against a sink, which shows the maximum of this machine with the same load.
 pub fn ceiling(record: &RunRecord, sink: &str) -> String {
-    let others = &[
-        "audit",
-        "audit-timeout",
-        CLUSTER,
-        "label",
-        "metric",
-        "metrics",
-        "sessions",
-        THINK,
-        "warm-up",
-        "with",
-    ];
-    let without = [OF_RUNS, others].concat();
-    let mut command = base_on(&quoted(sink), "run", record.into(), &without);
-    match record.plan.definition.streams.as_slice() {
-        [one] => {
-            let sessions = one.paces.iter().map(|pace| match pace {
-                Pace::Closed { sessions } => *sessions,
-                Pace::Open { .. } => one.sessions,
-            });
-            let _ = write!(command, " -c {}", sessions.max().unwrap_or(one.sessions));
-        }
-        several => {
-            for stream in several {
-                command += &stream_flag(&stream.name, &format!("{}c", stream.sessions));
-            }
-        }
-    }
-    command + " -d 5s"
-}
-
-fn base_on(targets: &str, command: &str, record: RepeatedRun<'_>, without: &[&str]) -> String {
-    const FILE: &str = "file";
-    let workload = match record.header.given.get(FILE).map(Vec::as_slice) {
-        Some(paths) if !paths.is_empty() => {
-            paths.iter().map(|path| format!("-f {}", quoted(path))).collect::<Vec<_>>().join(" ")
-        }
-        _ => quoted(&record.workload.name),
+    let mut line = CommandLine::of_run(record);
+    "run".clone_into(&mut line.name);
+    line.targets = vec![sink.to_owned()];
+    line.flags.retain(|(flag, _)| contains(OF_CEILING, flag));
+    let is_named = record.header.command.settings.contains_key("stream");
+    let all = &record.plan.definition.streams;
+    let sessions = |stream: &StreamPlan| {
+        let of_paces = stream.paces.iter().map(|pace| match pace {
+            Pace::Closed { sessions } => *sessions,
+            Pace::Open { .. } => stream.sessions,
+        });
+        of_paces.max().unwrap_or(stream.sessions)
     };
-    let mut command = format!("highwater {command} {workload}");
-    // A cluster that is started by the command has none.
-    if !targets.is_empty() {
-        let _ = write!(command, " {targets}");
-    }
-    for (name, values) in &record.header.given {
-        if name == FILE || without.contains(&name.as_str()) {
-            continue;
-        }
-        if values.is_empty() {
-            let _ = write!(command, " --{name}");
-        }
-        for value in values {
-            let _ = write!(command, " --{name} {}", quoted(value));
-        }
-    }
-    command
+    let line = match all.as_slice() {
+        [one] if !is_named => line.and("sessions", sessions(one).to_string()),
+        several => several.iter().fold(line, |line, stream| {
+            line.and("stream", format!("{}@{}c", stream.name, sessions(stream)))
+        }),
+    };
+    line.and("duration", "5s").to_string()
 }
 
 /// Shows the stored record.
@@ -279,32 +411,24 @@ pub(crate) fn show(directory: &str, rest: &str) -> String {
     format!("highwater show {}{rest}", quoted(directory))
 }
 
-pub(crate) fn check<'a>(record: impl Into<RepeatedRun<'a>>) -> String {
-    format!("highwater check {}", targets(record.into()))
+/// Looks at the targets of a record.
+pub(crate) fn check(header: &Header, run: &RunRecord) -> String {
+    let targets = targets(header, run).into_iter().map(|url| quoted(&url));
+    format!("highwater check {}", targets.collect::<Vec<_>>().join(" "))
 }
 
 /// A longer run below the mark that a search found.
-pub(crate) fn soak(record: RepeatedRun<'_>, measured: &[MeasuredStream<'_>]) -> String {
-    let begin = base("run", record, OF_SEARCHES);
-    run(&record, begin, measured, COMFORTABLE, Length::Of(longer_ns(&record)))
-}
-
-/// ` --stream NAME@PACE`.
-pub(crate) fn stream_flag(name: &str, pace: &str) -> String {
-    format!(" --stream {}@{pace}", quoted(name))
-}
-
-/// The stream's flag in a search, which finds the pace of one stream itself.
-pub(crate) fn searching_flag(stream: &StreamPlan, is_searched: bool) -> String {
-    if is_searched {
-        stream_flag(&stream.name, "find")
-    } else {
-        stream_flag(&stream.name, &pace(stream))
-    }
+pub(crate) fn soak(
+    line: CommandLine,
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+) -> CommandLine {
+    let length = span(longer_ns(record));
+    stated(at(line.turned("run"), measured, COMFORTABLE, length), record, measured)
 }
 
 /// The pace of a stream, in the form of `--stream NAME@PACE`.
-pub(crate) fn pace(stream: &StreamPlan) -> String {
+fn pace(stream: &StreamPlan) -> String {
     match stream.paces.first() {
         Some(Pace::Open { rate }) => flag_rate(rate.as_f64()),
         Some(Pace::Closed { sessions }) => format!("{sessions}c{}", think(stream)),
@@ -313,7 +437,7 @@ pub(crate) fn pace(stream: &StreamPlan) -> String {
 }
 
 /// `,think=1s` after the pace of sessions with a think time.
-pub(crate) fn think(stream: &StreamPlan) -> String {
+fn think(stream: &StreamPlan) -> String {
     let think = stream.think.map(|think| span(think.0));
     think.map_or_else(String::new, |think| format!(",{THINK}={think}"))
 }
@@ -327,23 +451,26 @@ fn figure(stream: &MeasuredStream<'_>, factor: f64) -> String {
     }
 }
 
-/// The plan's objectives; without any, a p99 bound: the next of 1, 2, 5, 10 … above the measured p99.
-fn objectives(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
+/// With the plan's objectives; without any, a p99 bound: the next of 1, 2, 5, 10 … above the measured p99.
+fn stated(line: CommandLine, record: &RunRecord, measured: &[MeasuredStream<'_>]) -> CommandLine {
     let stated = &record.plan.definition.objectives;
-    if !stated.is_empty() {
-        return stated.iter().map(flag).collect();
+    if stated.is_empty() {
+        let results = measured.iter().flat_map(|stream| &stream.results);
+        let p99 = results.filter_map(|result| result.latency_ns.p99).max();
+        return match p99.filter(|_| !line.has("p99")) {
+            Some(p99) => line.and("p99", span(round_above(p99))),
+            None => line,
+        };
     }
-    let results = measured.iter().flat_map(|stream| &stream.results);
-    match results.filter_map(|result| result.latency_ns.p99).max() {
-        Some(p99) => format!(" --p99 {}", span(round_above(p99))),
-        None => String::new(),
-    }
+    let flags: Vec<_> =
+        stated.iter().filter_map(flag).filter(|(name, _)| !line.has(name)).collect();
+    flags.into_iter().fold(line, |line, (name, value)| line.and(name, value))
 }
 
-/// The flag of an objective; empty for a percentile without a flag.
-pub(crate) fn flag(objective: &Objective) -> String {
+/// The flag of an objective and its value; none for a percentile without a flag.
+fn flag(objective: &Objective) -> Option<(&'static str, String)> {
     let share = |ppm: u32| format!("{}%", plain(f64::from(ppm) / 10_000.0));
-    match *objective {
+    Some(match *objective {
         Objective::Latency { quantile_ppm, max, ref op } => {
             let name = match quantile_ppm {
                 500_000 => "p50",
@@ -351,23 +478,28 @@ pub(crate) fn flag(objective: &Objective) -> String {
                 950_000 => "p95",
                 990_000 => "p99",
                 999_000 => "p999",
-                _ => return String::new(),
+                _ => return None,
             };
-            let bound = match op {
-                Some(op) => quoted(&format!("{op}<{}", span(max.0))),
-                None => span(max.0),
-            };
-            format!(" --{name} {bound}")
+            let bound = span(max.0);
+            (name, op.as_ref().map_or(bound.clone(), |op| format!("{op}<{bound}")))
         }
-        Objective::RowLatency { quantile_ppm: 990_000, max } => {
-            format!(" --row-p99 {}", span(max.0))
-        }
-        Objective::RowLatency { .. } => String::new(),
-        Objective::Errors { max_ppm } => format!(" --errors {}", share(max_ppm)),
-        Objective::Rejected { max_ppm } => format!(" --rejected {}", share(max_ppm)),
-        Objective::Throughput { min } => format!(" --min-rate {}", flag_rate(min.as_f64())),
-        Objective::Cpu { max_ppm } => format!(" --max-cpu {}", share(max_ppm)),
-    }
+        Objective::RowLatency { quantile_ppm: 990_000, max } => ("row-p99", span(max.0)),
+        Objective::RowLatency { .. } => return None,
+        Objective::Errors { max_ppm } => ("errors", share(max_ppm)),
+        Objective::Rejected { max_ppm } => ("rejected", share(max_ppm)),
+        Objective::Throughput { min } => ("min-rate", flag_rate(min.as_f64())),
+        Objective::Cpu { max_ppm } => ("max-cpu", share(max_ppm)),
+    })
+}
+
+/// The targets of a run; a file in its directory, or in that of its experiment, is replaced by a new one.
+fn targets(header: &Header, run: &RunRecord) -> Vec<String> {
+    let id = &header.id;
+    let urls = run.target.urls.iter().map(|url| match url.split_once(':') {
+        Some((scheme, rest)) if !id.is_empty() && rest.contains(id) => format!("{scheme}:"),
+        _ => url.clone(),
+    });
+    urls.collect()
 }
 
 /// The next of 1, 2, 5, 10 … milliseconds.
@@ -394,21 +526,6 @@ pub(crate) fn flag_rate(per_second: f64) -> String {
     };
     let digits = plain(scaled);
     format!("{digits}{suffix}")
-}
-
-/// The targets as they were given; a file in that directory is replaced by a new one.
-fn targets(record: RepeatedRun<'_>) -> String {
-    let id = record.directory_id;
-    record
-        .target
-        .urls
-        .iter()
-        .map(|url| match url.split_once(':') {
-            Some((scheme, rest)) if !id.is_empty() && rest.contains(id) => format!("{scheme}:"),
-            _ => quoted(url),
-        })
-        .collect::<Vec<_>>()
-        .join(" ")
 }
 
 /// In single quotes if a shell would read anything but one word.
@@ -502,14 +619,6 @@ pub(crate) fn until_percentiles_ns(
     let seconds = seconds?;
     let length = chosen_ns(ceil_to_u64(seconds * 1e9));
     Some(length.max(longer_ns(record)))
-}
-
-/// `10s..1m`, or `1m` without a minimum.
-pub(crate) fn between(least_ns: u64, most_ns: u64) -> String {
-    match least_ns {
-        0 => span(most_ns),
-        least => format!("{}..{}", span(least), span(most_ns)),
-    }
 }
 
 /// A duration in the form of a flag: `10m`, `90s` as `1m30s`.

@@ -3,10 +3,8 @@
 //! Commands must use the user's words and units, be valid, and be ready to paste. Must not print anything else, or
 //! judge.
 
-mod again;
 mod commands;
 mod steps;
 
-pub use again::again;
-pub use commands::{ceiling, quoted};
+pub use commands::{SHARED, again, ceiling, quoted};
 pub use steps::next_command;

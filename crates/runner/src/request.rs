@@ -12,7 +12,7 @@ use highwater_driver::telemetry::LimitedNode;
 use highwater_driver::{Target, TargetFacts};
 use highwater_model::event::Event;
 use highwater_model::plan::Plan;
-use highwater_model::record::RunRecord;
+use highwater_model::record::{CommandRecord, RunRecord};
 use highwater_model::target_telemetry::TelemetryPoint;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
@@ -45,8 +45,8 @@ pub struct RunRequest {
     pub controls: Controls,
     /// Delay before the first phase with a pace.
     pub start_in: Nanos,
-    /// See [`highwater_model::record::Header::given`].
-    pub given: BTreeMap<String, Vec<String>>,
+    /// The command that makes it.
+    pub command: CommandRecord,
     /// Version of Highwater.
     pub version: String,
 }

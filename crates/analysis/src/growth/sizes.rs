@@ -368,7 +368,7 @@ pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
 pub fn table_layout<'a>(run: &'a RunRecord, name: &str) -> Option<&'a str> {
     let settings = &run.target.settings;
     let counts_nodes = settings.get("nodes").is_some_and(|n| n.parse::<u64>().is_ok());
-    let has_them = counts_nodes || run.header.given.contains_key(name);
+    let has_them = counts_nodes || run.header.command.settings.contains_key(name);
     let parameter = run.workload.parameters.get(name).filter(|_| has_them);
     settings.get(name).or(parameter).map(String::as_str)
 }

@@ -97,8 +97,7 @@ fn audit(layers: &Layers) -> Result<u8, UserError> {
 /// The workload of a stored run, from its name or its files.
 fn workload_of(record: &RunRecord) -> Result<Arc<Workload>, UserError> {
     let plan = &record.plan.definition;
-    let given: Vec<&str> =
-        record.header.given.get("file").into_iter().flatten().map(String::as_str).collect();
+    let given: Vec<&str> = in_force(record, "file").collect();
     let choice = match given.as_slice() {
         [] => WorkloadChoice::Named(plan.workload.name.clone()),
         given => files(&as_values("file", given))?,
@@ -106,6 +105,11 @@ fn workload_of(record: &RunRecord) -> Result<Arc<Workload>, UserError> {
     let parameters = &plan.workload.parameters;
     let spec = workload_file::choose(&choice, parameters)?;
     workload_file::instantiate(&spec, &choice, parameters, plan.seed)
+}
+
+/// The values of a setting of a stored run.
+fn in_force<'a>(record: &'a RunRecord, name: &str) -> impl Iterator<Item = &'a str> {
+    record.header.command.in_force(name).filter_map(|setting| setting.value.as_deref())
 }
 
 /// The database of a stored run: at the URL given by the user, or at the recorded one.
@@ -118,9 +122,8 @@ fn target_of(
         let before = record.target.urls.iter().map(|url| TargetUrl::parse(url));
         urls = before.collect::<Result<_, _>>()?;
     }
-    let insert = record.header.given.get("insert");
     let options = TargetOptions {
-        insert: insert.and_then(|given| given.first().cloned()),
+        insert: in_force(record, "insert").next().map(str::to_owned),
         ..prepare::options("highwater", Some(out), record.plan.seed)
     };
     let opened = highwater_drivers::open_urls(&urls, &options)?;

@@ -36,7 +36,7 @@ use crate::grammar::flags::{
 };
 use crate::grammar::{CommandSpec, Flag, Reach, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::{RunIntent, StartAt, parsers, resolve, streams};
-use crate::layers::Layers;
+use crate::layers::{Layers, Next};
 use crate::line_streams::EventLog;
 use crate::prepare::trials::{self, Pauses, Prepared, ResumeRequest, TrialOverhead};
 use crate::prepare::{self, StoredPlan, stops};
@@ -107,13 +107,13 @@ const LOAD_FLAGS: &[Flag] = &[
         "--spawn-rate <N>",
         "Start N closed sessions per second, in a separate phase before the warm-up [default: all \
          at once]",
-    )
-    .repeated(),
+    ),
     flag(
         "--control <FILE>",
         "Obey commands while the load runs (change a rate or the sessions, note, stop): one JSON \
          object per line, from FILE, such as a named pipe, or from standard input (-)",
     )
+    .once()
     .reach(Reach::File),
     TIMEOUT,
     RETRIES,
@@ -133,12 +133,12 @@ const LENGTH_FLAGS: &[Flag] = &[
         "--until <PREDICATE>",
         "Stop early when PREDICATE holds: 'ci95<1%' (half-width of the throughput's 95% \
          confidence interval) or 'errors>100' (failed ops)",
-    ).repeated(),
+    ),
     flag(
         "--abort-on-miss",
         "Stop when a latency, errors, or rejected objective can no longer be met by the ops that the \
          rest of the phase can be expected to bring; in closed load, from half of the phase on",
-    ).repeated(),
+    ),
 ];
 
 const SEVERAL_LOAD_GENERATORS_FLAGS: &[Flag] = &[
@@ -147,22 +147,23 @@ const SEVERAL_LOAD_GENERATORS_FLAGS: &[Flag] = &[
     flag(
         "--start-at <TIME>",
         "Start at a time (2026-11-20T18:30:00Z) or after a delay (+10s) [default: now]",
-    ),
+    )
+    .once(),
 ];
 
 const SEVERAL_RUNS_FLAGS: &[Flag] = &[
     flag("--repeat <N>", "Run N times, in one directory, to see run-to-run variation").default("1"),
     flag("--interleave <TARGET>", "Alternate runs with this second target and compare the two")
+        .next(Next::RepeatedUrl)
         .reach(Reach::Outside),
     flag(
         "--variant <NAME=COMMAND>...",
         "Run COMMAND in a shell before each run of variant NAME, for example to restart the \
          target with another configuration. Give two or more to compare them",
     )
+    .next(Next::RepeatedCommand)
     .reach(Reach::Shell),
-    flag("--settle <DURATION>", "Leave the target idle for DURATION between runs")
-        .repeated()
-        .default("0s"),
+    flag("--settle <DURATION>", "Leave the target idle for DURATION between runs").default("0s"),
     flag("--budget <DURATION>", "Limit the time of all runs together [default: no limit]"),
     flag(
         "--resume <GROUP>",
@@ -170,6 +171,7 @@ const SEVERAL_RUNS_FLAGS: &[Flag] = &[
          flags must be the same, except --repeat, --settle, and --budget [default: start a new \
          group]",
     )
+    .once()
     .reach(Reach::File),
     DRY_RUN,
 ];
@@ -439,8 +441,6 @@ impl TrialMaker<GroupRun> for VariantRuns<'_> {
                 (VARIANT_LABEL, variant.name.clone()),
                 (REPEAT_LABEL, requested.trial.round.to_string()),
             ];
-            // It belongs to the group.
-            run.repeated_flags.remove("settle");
             run.options.labels.extend(labels.map(|(name, value)| (name.to_owned(), value)));
             let urls = self.urls(requested.trial.variant, &run)?;
             // A simulated target gets another seed in each round; rows and ops stay the same.

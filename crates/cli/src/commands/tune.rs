@@ -84,21 +84,20 @@ const TUNING_FLAGS: &[Flag] = &[
          server_cpu_per_row or disk_bytes_per_row",
     )
     .default("throughput"),
-    flag("--probe <DURATION>", "Measure each trial for DURATION [default: 20s; 5s with --quick]")
-        .repeated(),
+    flag("--probe <DURATION>", "Measure each trial for DURATION [default: 20s; 5s with --quick]"),
     flag(
         "--settle <DURATION>",
         "Leave the target idle for DURATION before each trial [default: 5s; 1s with --quick]",
-    )
-    .repeated(),
+    ),
     BUDGET,
     flag(
         "--resume <RUN>",
         "Resume this tuning (named as for show) without repeating its trials. All other flags must \
          be the same, except --budget [default: start a new one]",
     )
+    .once()
     .reach(Reach::File),
-    flag("--quick", "Use shorter trials for a rough result").repeated(),
+    flag("--quick", "Use shorter trials for a rough result"),
     DRY_RUN,
 ];
 
@@ -373,6 +372,7 @@ impl TuneIntent {
             set_axis(&mut layers, Strength::CommandLine, axis, value);
         }
         let mut trial = run(&layers)?;
+        trial.command = self.run.command.in_trial(trial.command);
         // The nodes of a growth are known only after they were started.
         trial.options.telemetry = self.run.options.telemetry.clone();
         Ok(trial)

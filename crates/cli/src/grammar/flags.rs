@@ -20,66 +20,70 @@ pub(crate) const OUTPUT: &str = "Output";
 /// For all commands that store or find runs.
 pub(crate) const OUT: Flag =
     flag("-o, --out <DIR>", "Store each run in its own directory under DIR")
-        .repeated()
         .reach(Reach::File)
         .default("highwater-runs");
 /// For all commands.
 pub(crate) const CONFIG: Flag =
     flag("--config <FILE>", "Take settings from FILE, also targets, sinks, and commands to run")
         .reach(Reach::Settings);
-pub(crate) const NO_COLOR: Flag = flag("--no-color", "Disable colors (same as setting NO_COLOR)");
+pub(crate) const NO_COLOR: Flag =
+    flag("--no-color", "Disable colors (same as setting NO_COLOR)").once();
 /// For all commands that print a summary.
 pub(crate) const VERBOSE: Flag =
-    flag("-v, --verbose", "Print everything that is known below the answer");
+    flag("-v, --verbose", "Print everything that is known below the answer").once();
 /// For all commands that run something.
-pub(crate) const QUIET: Flag = flag("-q, --quiet", "Print only the result, no progress");
+pub(crate) const QUIET: Flag = flag("-q, --quiet", "Print only the result, no progress").once();
 /// For `run` and `load`.
 pub(crate) const PROGRESS: Flag = flag(
     "--progress <DURATION>",
     "Where standard error is no terminal, print a line of progress this often [default: 1s for ten seconds, then 10s]",
-);
-pub(crate) const JSON: Flag = flag("--json", "Print the record as JSON instead of the summary");
+).once();
+pub(crate) const JSON: Flag =
+    flag("--json", "Print the record as JSON instead of the summary").once();
 pub(crate) const EVENTS: Flag = flag(
     "--events <FILE>",
     "Write progress as JSON, one event per line, to FILE, or to standard output (-), with the \
      summary on standard error",
 )
+.once()
 .reach(Reach::File);
 const UI: Flag = flag(
     "--ui <ADDR>",
     "Serve a page that shows the load as it runs, at PORT of this machine or at ADDR, such as 0.0.0.0:4790, which needs \
      the token that is printed [default: 127.0.0.1:4790]",
-).reach(Reach::Outside)
+).once().reach(Reach::Outside)
 .alone("usual");
 const UI_CONTROL: Flag = flag(
     "--ui-control",
     "Let that page stop the run, change its rates and sessions, and note something",
 )
+.once()
 .reach(Reach::Outside);
 const METRICS_LISTEN: Flag = flag(
     "--metrics-listen <ADDR>",
     "Serve metrics in OpenMetrics for Prometheus, at PORT of this machine or at ADDR",
 )
+.once()
 .reach(Reach::Outside);
 const OTLP: Flag = flag(
     "--otlp <URL>",
     "Push the same metrics every 5 s to a collector that takes OTLP over HTTP, such as \
      http://localhost:4318",
 )
+.once()
 .reach(Reach::Outside);
-pub(crate) const LABEL: Flag =
-    flag("--label <KEY=VALUE>...", "Store a label in the record").repeated();
+pub(crate) const LABEL: Flag = flag("--label <KEY=VALUE>...", "Store a label in the record");
 /// For all commands that run a workload.
 pub(crate) const STORED: &[Flag] =
     &[OUT, LABEL, VERBOSE, QUIET, JSON, EVENTS, UI, UI_CONTROL, METRICS_LISTEN, OTLP];
 /// For `run` and `load`.
-pub(crate) const PLAN: Flag = flag("--plan", "Print the plan as JSON and exit without connecting");
+pub(crate) const PLAN: Flag =
+    flag("--plan", "Print the plan as JSON and exit without connecting").once();
 /// Also for `run` and `check`.
 pub(crate) const INSERT: Flag = flag(
     "--insert <MODE>",
     "Insert with MODE, one of the target's insert modes [default: the target's first]",
-)
-.repeated();
+);
 /// For `size` and `check`.
 pub(crate) const MODEL: Flag = flag(
     "--model <MODEL>",
@@ -95,7 +99,7 @@ pub(crate) const BUDGET: Flag = flag(
 .default("1h");
 /// For `run`, `find`, and `tune`.
 pub(crate) const DRY_RUN: Flag =
-    flag("--dry-run", "Print the planned runs and their duration, then exit");
+    flag("--dry-run", "Print the planned runs and their duration, then exit").once();
 /// For all commands that run a workload.
 pub(crate) const SESSIONS: Flag = flag(
     "-c, --sessions <N>",
@@ -111,37 +115,31 @@ pub(crate) const THINK: Flag = flag(
     "--think <DURATION>",
     "Pause each closed session for DURATION between a response and its next op, such as 1s \
      [default: no pause]",
-)
-.repeated();
+);
 pub(crate) const ARRIVALS: Flag = flag(
     "--arrivals <KIND>",
     "Space the ops of a rate evenly (constant) or randomly (poisson) [default: set by the \
      workload]",
-)
-.repeated();
+);
 pub(crate) const TIMEOUT: Flag =
-    flag("--timeout <DURATION>", "Time out an op after DURATION").repeated().default("30s");
+    flag("--timeout <DURATION>", "Time out an op after DURATION").default("30s");
 pub(crate) const RETRIES: Flag = flag(
     "--retries <N>",
     "Retry a failed op up to N times, if it is certain that it was not applied",
 )
-.repeated()
 .default("0");
 pub(crate) const LITERALS: Flag = flag(
     "--literals",
     "Send queries unprepared, with values in the SQL text, like clients without parameters. \
      Inserted rows are still sent as parameters",
-)
-.repeated();
+);
 pub(crate) const WARM_UP: Flag = flag(
     "--warm-up <DURATION>",
     "Run for DURATION before measuring. With `steady`, run until throughput is steady over the \
      latter half of the warm-up, for at most 2m; with `steady:DURATION`, for at most DURATION",
 )
-.repeated()
 .default("2s");
-pub(crate) const ROWS: Flag =
-    flag("--rows <N>", "Stop after sending N rows [default: no limit]").repeated();
+pub(crate) const ROWS: Flag = flag("--rows <N>", "Stop after sending N rows [default: no limit]");
 pub(crate) const TUNED: Flag = flag(
     "--tuned <RUN>",
     "Use the settings found by this `highwater tune` run (directory or ID). Flags override them",
@@ -153,7 +151,6 @@ pub(crate) const CLUSTER: Flag = flag(
     "Load the cluster of this cluster file that `highwater cluster up` started: its URLs are the \
      target, and its nodes are measured against their quotas of CPU",
 )
-.repeated()
 .reach(Reach::Shell);
 pub(crate) const MIN_RATE: Flag = flag(
     "--min-rate <RATE>",
@@ -165,7 +162,7 @@ pub(crate) const MAX_CPU: Flag = flag(
      as 80%",
 );
 pub(crate) const AUDIT_TIMEOUT: Flag =
-    flag("--audit-timeout <DURATION>", "Stop the audit after DURATION").repeated().default("10m");
+    flag("--audit-timeout <DURATION>", "Stop the audit after DURATION").default("10m");
 pub(crate) const FILE: Flag = flag(
     "-f, --file <FILE[@WEIGHT]>...",
     "Run your own workload file (.toml), or SQL files (.sql) with one statement or one \
@@ -184,29 +181,23 @@ pub(crate) const TABLES: &[Flag] = &[
     flag(
         "--batch <N>",
         "Insert N rows per batch (same as --set batch=N) [default: set by the workload]",
-    )
-    .next(Next::Parameter),
+    ),
     INSERT,
     flag(
         "--shards <N>",
         "Create each table with N shards, if the target has shards (same as --set shards=N) \
          [default: set by the workload]",
-    )
-    .next(Next::Parameter),
+    ),
     flag(
         "--replicas <N>",
         "Create N replicas of each shard, such as 1 or 0-1, if the target has shards (same as \
          --set replicas=N) [default: set by the workload]",
-    )
-    .next(Next::Parameter),
-    flag("--with <NAME=VALUE>...", "Create tables WITH (NAME = 'VALUE')")
-        .repeated()
-        .reach(Reach::Outside),
+    ),
+    flag("--with <NAME=VALUE>...", "Create tables WITH (NAME = 'VALUE')").reach(Reach::Outside),
     flag(
         "--seed <N>",
         "Generate all random values from seed N. The same seed gives the same rows and ops",
     )
-    .repeated()
     .default("42"),
 ];
 /// How existing tables and metrics are handled.
@@ -217,15 +208,14 @@ pub(crate) const RUNNING: &[Flag] = &[
          tables that hold this workload are continued",
     ),
     flag("--drop-foreign <TABLE>...", "Drop TABLE even though Highwater did not create it")
+        .once()
         .reach(Reach::Outside),
     flag(
         "--no-disk-guard",
         "Do not check free disk space: neither reject a run that may not fit, nor stop it when \
          the disk fills up",
-    )
-    .repeated(),
-    flag("--no-telemetry", "Do not poll the target and its host for metrics (once per second)")
-        .repeated(),
+    ),
+    flag("--no-telemetry", "Do not poll the target and its host for metrics (once per second)"),
     flag(
         "--metrics <URL>...",
         "Also poll this Prometheus text endpoint, such as http://host:9100/metrics",
@@ -237,8 +227,7 @@ pub(crate) const RUNNING: &[Flag] = &[
         "Read METRIC from the --metrics endpoints as NAME. METRIC can select labels \
          (m{state=\"x\"}); NAME[LABEL] makes one series per label value [default: metrics of \
          well-known exporters]",
-    )
-    .repeated(),
+    ),
 ];
 /// The objectives of a run.
 pub(crate) const BOUNDS: &[Flag] = &[
@@ -279,12 +268,12 @@ pub(crate) const BOUNDS: &[Flag] = &[
     flag(
         "--steady-within <PERCENT>",
         "Call throughput steady where its drift over the measured phase is shown to stay within PERCENT",
-    ).repeated()
+    )
     .default("10%"),
     flag(
         "--require-steady",
         "Exit with 3 unless throughput is shown to be steady",
-    ).repeated(),
+    ),
 ];
 /// For each run.
 pub(crate) const AUDITED: &[Flag] = &[
@@ -293,7 +282,6 @@ pub(crate) const AUDITED: &[Flag] = &[
         "Compare the database with what it acknowledged: count (rows per key bucket), sums (also \
          checksums of all values, and a sample read back), full (every row read back), or off",
     )
-    .repeated()
     .default("sums"),
     AUDIT_TIMEOUT,
 ];

@@ -179,7 +179,7 @@ pub(crate) const fn flag(spelled: &'static str, help: &'static str) -> Flag {
         repeats,
         default: None,
         reach: Reach::Behavior,
-        next: Next::LeftOut,
+        next: Next::Repeated,
         help,
     }
 }
@@ -217,12 +217,9 @@ impl Flag {
         self
     }
 
-    /// It is repeated as given.
-    pub(crate) const fn repeated(self) -> Self {
-        match self.value {
-            Some(_) => self.next(Next::Repeated),
-            None => self.next(Next::RepeatedSwitch),
-        }
+    /// Not repeated: it is about the output, or about this call alone.
+    pub(crate) const fn once(self) -> Self {
+        self.next(Next::LeftOut)
     }
 
     pub(crate) const fn help(mut self, help: &'static str) -> Self {

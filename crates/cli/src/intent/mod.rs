@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use highwater_driver::TargetUrl;
 use highwater_live::OtlpUrl;
+use highwater_model::record::CommandRecord;
 use highwater_model::units::{Nanos, Seed};
 use highwater_runner::planner::PlanInput;
 use highwater_runner::request::RunOptions;
@@ -44,8 +45,8 @@ pub struct RunIntent {
     pub start_at: Option<StartAt>,
     /// The run store's directory.
     pub out: PathBuf,
-    /// Flags that a later command repeats to continue this run, without targets, load, and length.
-    pub repeated_flags: BTreeMap<String, Vec<String>>,
+    /// The command that makes it.
+    pub command: CommandRecord,
     /// Source of commands during the run.
     pub control: Option<LineStream>,
     /// Output.

@@ -1,5 +1,5 @@
 //! From layers of texts to the settings of a run: all rules about more than one setting, the lengths that `find` and `tune`
-//! share, and the flags that a later command must repeat to continue the same run.
+//! share, and the command as its record keeps it.
 //!
 //! Must not read files, connect to targets, poll telemetry, or listen.
 
@@ -8,19 +8,21 @@ use std::path::Path;
 
 use highwater_driver::TargetUrl;
 use highwater_driver::metrics::{Endpoint, Mapping};
+use highwater_driver::target_url::redacted;
 use highwater_model::plan::{AuditPlan, RetryPlan, Share, SteadinessRule, StopRule};
 use highwater_model::quantity::{
     parse_duration, parse_duration_range, parse_percent, parse_rate, print_instant,
 };
+use highwater_model::record::{CommandRecord, SettingOrigin, SettingRecord};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 use highwater_runner::planner::{PlanInput, StreamInput};
 use highwater_runner::request::{RunOptions, TableRequest, TelemetryRequest};
 
-use super::streams::{Streams, are_open, objectives, ramp_step, streams, with_think};
+use super::streams::{Streams, objectives, ramp_step, streams, with_think};
 use super::{LineStream, LiveRequest, RunIntent, RunOutput, StartAt, WorkloadChoice, parsers};
 use crate::layers::{Layers, Next, Origin, SettingValue, Strength, TargetSchemes, has_scheme};
-use crate::variants::SIM_PARAMETERS;
+use crate::variants::{SIM_PARAMETERS, shown};
 
 /// The default workload.
 const DEFAULT_WORKLOAD: &str = "cpu";
@@ -61,12 +63,11 @@ impl RunIntent {
         step: Nanos,
         stop: StopRule,
     ) -> Result<Self, UserError> {
-        let (workload, parameters) = (workload(layers)?, parameters(layers)?);
         let streams = with_think(layers, streams)?;
         Ok(Self {
-            repeated_flags: repeated_flags(layers, &workload, &parameters, &streams),
-            workload,
-            parameters,
+            command: command(layers),
+            workload: workload(layers)?,
+            parameters: parameters(layers)?,
             targets: with_parameters(layers, targets(layers, layers.list("target"))?)?,
             insert: layers.parse("insert", parsers::word)?,
             options: RunOptions {
@@ -324,11 +325,7 @@ pub(crate) fn targets(
     });
     let mut urls = Vec::new();
     for given in given.iter().chain(&fallback) {
-        let texts = match given.origin {
-            Origin::CommandLine | Origin::Default => vec![given.text.as_str()],
-            Origin::Environment(_) | Origin::File(_) => split_targets(&given.text, supported),
-        };
-        for text in texts {
+        for text in texts_of_targets(given, supported) {
             urls.push(target(given, text, supported)?);
         }
     }
@@ -336,6 +333,14 @@ pub(crate) fn targets(
         0 => Err(UserError::usage("no target given").with_hint(schemes_hint(supported))),
         1..=MOST_TARGETS => Ok(urls),
         _ => Err(UserError::usage(format!("more than {MOST_TARGETS} targets"))),
+    }
+}
+
+/// The URLs in a value; only those of the environment and of files hold several.
+fn texts_of_targets<'a>(given: &'a SettingValue, supported: &TargetSchemes) -> Vec<&'a str> {
+    match given.origin {
+        Origin::CommandLine | Origin::Default => vec![given.text.as_str()],
+        Origin::Environment(_) | Origin::File(_) => split_targets(&given.text, supported),
     }
 }
 
@@ -525,64 +530,66 @@ pub(super) fn live(layers: &Layers) -> Result<LiveRequest, UserError> {
     })
 }
 
-/// By name; a switch has no value.
-pub(crate) fn repeated_flags(
-    layers: &Layers,
-    workload: &WorkloadChoice,
-    parameters: &BTreeMap<String, String>,
-    streams: &[StreamInput],
-) -> BTreeMap<String, Vec<String>> {
-    let is_set = |name: &str| {
-        let mut set = layers.every_layer("set");
-        set.any(|(_, pair)| pair.text.split('=').next() == Some(name))
-    };
-    let mut given: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (&name, &next) in &layers.next {
-        if layers.strength(name) <= Some(Strength::Default) {
-            continue;
-        }
-        let values = match next {
-            // The limit of ops in flight; the sessions of a closed pace are in the plan.
-            Next::LeftOut if name == "sessions" && are_open(streams) => {
-                layers.texts(name).collect()
-            }
-            Next::Parameter if is_set(name) => continue,
-            Next::Repeated | Next::Parameter => layers.texts(name).collect(),
-            Next::RepeatedSwitch if layers.switch(name).unwrap_or(false) => Vec::new(),
-            Next::LeftOut | Next::RepeatedSwitch => continue,
-            Next::RepeatedUrl => {
-                layers.list(name).iter().filter_map(|url| without_password(&url.text)).collect()
-            }
-        };
-        given.insert(name.to_owned(), values);
-    }
-    let mut targets = layers.list("target").iter();
-    if targets.any(|target| target.origin != Origin::Default) {
-        // It only adds quotas to the target; the record contains the target.
-        given.remove("cluster");
-    }
-    match workload {
-        WorkloadChoice::Named(_) => {}
-        WorkloadChoice::File(path) => {
-            given.insert("file".to_owned(), vec![path.display().to_string()]);
-        }
-        WorkloadChoice::Scripts(scripts) => {
-            let files = scripts.iter().map(|(path, weight)| format!("{}@{weight}", path.display()));
-            given.insert("file".to_owned(), files.collect());
+/// The command as records keep it, without passwords.
+pub(crate) fn command(layers: &Layers) -> CommandRecord {
+    let mut settings = BTreeMap::new();
+    for name in layers.flags.keys().copied().chain(["workload", "target"]) {
+        let own: Vec<SettingRecord> = in_force(layers, name)
+            .into_iter()
+            .flat_map(|(strength, given)| recorded(layers, strength, given))
+            .collect();
+        if !own.is_empty() {
+            settings.insert(name.to_owned(), own);
         }
     }
-    let pairs: Vec<String> = parameters
-        .iter()
-        .filter(|(name, _)| !given.contains_key(*name))
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
-    if !pairs.is_empty() {
-        given.insert("set".to_owned(), pairs);
-    }
-    given
+    CommandRecord { name: layers.command.to_owned(), settings }
 }
 
-/// A URL as stored in records; absent if the text is not a URL.
-fn without_password(text: &str) -> Option<String> {
-    TargetUrl::parse(text).ok().map(|url| url.to_string())
+/// Flags whose pairs are added to those of weaker layers.
+const PAIRS: [&str; 3] = ["label", "set", "with"];
+
+/// The values that decide a setting, each with its layer.
+fn in_force<'a>(layers: &'a Layers, name: &str) -> Vec<(Strength, &'a SettingValue)> {
+    let mut all: Vec<(Strength, &SettingValue)> = layers.every_layer(name).collect();
+    if PAIRS.contains(&name) {
+        let key = |text: &'a str| text.split('=').next();
+        let keys: Vec<_> = all.iter().map(|(_, given)| key(&given.text)).collect();
+        let mut at = 0..;
+        all.retain(|_| at.next().is_some_and(|at| !keys[at + 1..].contains(&keys[at])));
+    } else {
+        let strongest = layers.strength(name);
+        all.retain(|(strength, _)| Some(*strength) == strongest);
+    }
+    all
+}
+
+/// A value for the record; none of a switch that is off, and of a setting that is not repeated.
+fn recorded(layers: &Layers, strength: Strength, given: &SettingValue) -> Vec<SettingRecord> {
+    let origin = match (&given.origin, strength) {
+        (_, Strength::Tuned) => SettingOrigin::Tuned,
+        (Origin::CommandLine, _) => SettingOrigin::CommandLine,
+        (Origin::Environment(_), _) => SettingOrigin::Environment,
+        (Origin::File(_), _) => SettingOrigin::File,
+        (Origin::Default, Strength::Default) => SettingOrigin::Default,
+        (Origin::Default, _) => SettingOrigin::Derived,
+    };
+    let url = |text: &str| redacted(text).unwrap_or_else(|| text.to_owned());
+    let text = given.text.as_str();
+    let of = |value| vec![SettingRecord { value, origin }];
+    match layers.flags.get(given.name).map(|flag| (flag.next, flag.value)) {
+        Some((Next::LeftOut, _)) => Vec::new(),
+        Some((_, None)) if layers.switch(given.name).unwrap_or(false) => of(None),
+        Some((_, None)) => Vec::new(),
+        Some((Next::RepeatedUrl, _)) => of(Some(url(text))),
+        Some((Next::RepeatedCommand, _)) => {
+            let (name, shell) = text.split_once('=').unwrap_or((text, ""));
+            let equals = &text[name.len()..text.len() - shell.len()];
+            of(Some(format!("{name}{equals}{}", shown(shell))))
+        }
+        None if given.name == "target" => {
+            let urls = texts_of_targets(given, &layers.supported).into_iter();
+            urls.flat_map(|text| of(Some(url(text)))).collect()
+        }
+        Some((Next::Repeated, _)) | None => of(Some(text.to_owned())),
+    }
 }

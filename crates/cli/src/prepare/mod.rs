@@ -4,7 +4,6 @@
 mod rehearsal;
 pub mod trials;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,7 +16,7 @@ use highwater_model::display::{count, rate, span};
 use highwater_model::op::BoundWorkload;
 use highwater_model::plan::{AuditLevel, Objective, PhaseKind, Plan};
 use highwater_model::quantity::print_instant;
-use highwater_model::record::RecordRef;
+use highwater_model::record::{CommandRecord, RecordRef, SettingOrigin, SettingRecord};
 use highwater_model::units::{Nanos, Seed};
 use highwater_model::user_error::UserError;
 use highwater_report::objective_bound;
@@ -220,17 +219,18 @@ pub fn now(unit: Nanos) -> String {
     print_instant(Nanos(now.0 - now.0 % unit.0))
 }
 
-/// The user's flags for continuing a run. If the data's start time follows the clock, it is fixed to the time at which
-/// the existing rows began.
-fn given(settings: &RunIntent, workload: &Workload) -> BTreeMap<String, Vec<String>> {
-    let mut given = settings.repeated_flags.clone();
+/// The command of a run. If the data's start time follows the clock, it is fixed to the time at which the existing rows
+/// began.
+fn command(settings: &RunIntent, workload: &Workload) -> CommandRecord {
+    let mut command = settings.command.clone();
     if let Some((name, start)) = workload.start_by_clock()
         && !settings.parameters.contains_key(name)
     {
-        let set = given.entry("set".to_owned()).or_default();
-        set.push(format!("{name}={start}"));
+        let value = Some(format!("{name}={start}"));
+        let set = command.settings.entry("set".to_owned()).or_default();
+        set.push(SettingRecord { value, origin: SettingOrigin::Derived });
     }
-    given
+    command
 }
 
 /// The request of a run that is stored in `directory`.
@@ -241,8 +241,8 @@ pub fn request(
     urls: &[TargetUrl],
 ) -> Result<RunRequest, UserError> {
     let driver = highwater_drivers::driver_of(urls)?;
-    let given = given(settings, &workload);
     Ok(RunRequest {
+        command: command(settings, &workload),
         target: open(settings, urls, &stored.data)?,
         plan: stored.plan,
         workload,
@@ -257,7 +257,6 @@ pub fn request(
             Some(StartAt::Delay(delay)) => delay,
             Some(StartAt::Instant(instant)) => instant.saturating_sub(wall_clock()),
         },
-        given,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     })
 }

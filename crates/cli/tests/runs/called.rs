@@ -140,7 +140,9 @@ impl Place {
     pub(crate) fn shell(&self, words: &str) -> Called {
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("exec \"$0\" {words}")]);
-        finish(&mut self.prepared(shell, &[env!("CARGO_BIN_EXE_highwater")]))
+        let mut shell = self.prepared(shell, &[env!("CARGO_BIN_EXE_highwater")]);
+        self.audit(&mut shell, &split(&words.replace('\'', " ")));
+        finish(&mut shell)
     }
 
     /// The command in this directory, without Highwater's environment variables.
@@ -153,15 +155,20 @@ impl Place {
         for name in names.filter(ours) {
             command.env_remove(name);
         }
-        if is_simulated(words) && !self.compares_values {
-            command.env("HIGHWATER_AUDIT", "count");
-        }
+        self.audit(&mut command, words);
         command.args(words).current_dir(self.path());
         // Ceilings and settings of the user who runs the tests must have no effect.
         command.env("XDG_STATE_HOME", self.path().join("state"));
         command.env("XDG_CONFIG_HOME", self.path().join("config"));
         command.stdin(Stdio::null());
         command
+    }
+
+    /// Lets a run on a simulated cluster count rows only, unless values are to be compared.
+    fn audit(&self, command: &mut Command, words: &[&str]) {
+        if is_simulated(words) && !self.compares_values {
+            command.env("HIGHWATER_AUDIT", "count");
+        }
     }
 
     /// Calls the program and waits for its end.

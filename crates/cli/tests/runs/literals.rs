@@ -26,7 +26,7 @@ fn the_report_and_the_command_that_repeats_the_run_have_the_flag() {
     let called = place.call(&words);
     called.prints("values in the queries' text");
     let shown = place.newest();
-    assert_eq!(shown.header.given["literals"], [] as [String; 0]);
+    assert_eq!(shown.header.command.settings["literals"][0].value, None);
     let result = &shown.results[shown.results.len() - 1];
     assert_eq!(result.response_rows, result.acknowledged);
     // A different load: its plan has a different hash.

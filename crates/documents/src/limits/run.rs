@@ -11,7 +11,7 @@ use highwater_driver_sim::SimTarget;
 use highwater_model::plan::{
     Arrivals, AuditLevel, AuditPlan, RetryPlan, Share, SteadinessRule, StopRule,
 };
-use highwater_model::record::RunRecord;
+use highwater_model::record::{CommandRecord, RunRecord};
 use highwater_model::units::{Nanos, Rate, Seed};
 use highwater_runner::control::Controls;
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
@@ -49,7 +49,7 @@ pub(super) fn record(case: &Case) -> RunRecord {
         ceilings: None,
         controls: Controls::default(),
         start_in: Nanos::ZERO,
-        given: BTreeMap::new(),
+        command: CommandRecord::default(),
         version: "0".to_owned(),
     };
     let (_keep, interrupts) = interrupts::channel();

@@ -1,40 +1,83 @@
 //! Commands as they are typed.
 
-use std::collections::BTreeMap;
-
 use super::chosen_ns;
 use super::*;
 use highwater_analysis::fixture;
 use highwater_analysis::judge::measured_streams;
+use highwater_model::record::SettingRecord;
 use highwater_model::units::{Nanos, Rate};
 
-/// Flags with their values, as a user gave them.
-fn given(flags: &[(&str, &[&str])]) -> BTreeMap<String, Vec<String>> {
-    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    flags.iter().map(|(name, values)| ((*name).to_owned(), owned(values))).collect()
+/// A closed run that was typed with these flags.
+fn typed(flags: &str) -> RunRecord {
+    let mut record = fixture::closed();
+    record.header.command = fixture::typed("run", flags);
+    record
+}
+
+fn line(record: &RunRecord) -> CommandLine {
+    CommandLine::new(RecordRef::Run(record))
 }
 
 #[test]
-fn settings_given_by_the_user_are_repeated() {
-    let mut record = fixture::closed();
-    record.header.given = given(&[
-        ("file", &["my flow.toml"]),
-        ("seed", &["7"]),
-        ("set", &["batch=500", "host=a b"]),
-        ("spawn-rate", &["2"]),
-        ("until", &["ci95<1%"]),
-    ]);
-    record.plan.definition.stop.minimum = Nanos::from_secs(5);
+fn what_was_typed_is_typed_again() {
+    let flags = "drop|duration 5s..10s|file my flow.toml|seed 7|set batch=500|set host=a b|spawn-rate 2|until ci95<1%";
+    let record = typed(flags);
+    insta::assert_snapshot!(line(&record), @"highwater run -f 'my flow.toml' sqlite: --drop -d 5s..10s --seed 7 --set batch=500 --set 'host=a b' --spawn-rate 2 --until 'ci95<1%'");
     let measured = measured_streams(&record);
-    insta::assert_snapshot!(
-        open(&record, &measured),
-        @"highwater run -f 'my flow.toml' sqlite: --seed 7 --set batch=500 --set 'host=a b' --until 'ci95<1%' --rate 295k -d 30s --p99 20ms"
-    );
-    let begin = base("run", &record, &[]);
-    insta::assert_snapshot!(
-        run(&record, begin, &measured, 1.0, Length::Same),
-        @"highwater run -f 'my flow.toml' sqlite: --seed 7 --set batch=500 --set 'host=a b' --spawn-rate 2 --until 'ci95<1%' -c 4 -d 5s..10s --p99 20ms"
-    );
+    insta::assert_snapshot!(open(line(&record), &record, &measured), @"highwater run -f 'my flow.toml' sqlite: --drop --seed 7 --set batch=500 --set 'host=a b' --until 'ci95<1%' --rate 295k -d 30s --p99 20ms");
+    insta::assert_snapshot!(lasting(line(&record), &measured, 60_000_000_000), @"highwater run -f 'my flow.toml' sqlite: --drop --seed 7 --set batch=500 --set 'host=a b' --spawn-rate 2 --until 'ci95<1%' -d 1m");
+}
+
+/// What files, the environment, and `--tuned` say holds again, and needs no words.
+#[test]
+fn what_was_not_typed_is_not_repeated_but_for_what_continues_the_rows() {
+    let mut record = typed("tuned best|set batch=7");
+    let mut say = |name: &str, value: &str, origin| {
+        let setting = SettingRecord { value: Some(value.to_owned()), origin };
+        record.header.command.settings.entry(name.to_owned()).or_default().push(setting);
+    };
+    say("timeout", "30s", SettingOrigin::Default);
+    say("rate", "5k", SettingOrigin::File);
+    say("out", "runs", SettingOrigin::Environment);
+    say("shards", "12", SettingOrigin::Tuned);
+    say("set", "start=2026-11-20T18:20:11Z", SettingOrigin::Derived);
+    insta::assert_snapshot!(line(&record), @"highwater run cpu sqlite: --set batch=7 --set start=2026-11-20T18:20:11Z --tuned best");
+}
+
+/// A probe of a search names the search's command, and is itself a run.
+#[test]
+fn a_trial_is_repeated_as_the_run_that_it_was() {
+    let mut record = fixture::open_gate();
+    record.header.command =
+        fixture::typed("find", "budget 1h|drop|p99 10ms|quick|seed 7|shards 8,16");
+    let trial = SettingRecord { value: Some("16".to_owned()), origin: SettingOrigin::Trial };
+    let shards = record.header.command.settings.get_mut("shards").unwrap();
+    shards.push(trial);
+    insta::assert_snapshot!(line(&record), @"highwater run cpu sqlite: --drop --p99 10ms --seed 7 --shards 16 --stream insert@1k -d 10s");
+    // One run of a group has neither repetitions nor variants.
+    let group = typed("budget 1h|repeat 5|settle 2s|variant a=x|variant b=y|seed 7");
+    insta::assert_snapshot!(line(&group), @"highwater run cpu sqlite: --seed 7");
+}
+
+/// A stream that is not the workload's first keeps its name at every pace.
+#[test]
+fn a_stream_is_called_by_its_name_where_the_command_did() {
+    let record = typed("duration 10s|stream insert@4c,think=1s");
+    let measured = measured_streams(&record);
+    let line = line(&record);
+    for command in [
+        open(line.clone(), &record, &measured),
+        find(&line, &record, &measured, Some(("start", "1k".to_owned()))),
+        find_sessions(&line, &record, &measured),
+        one_session(line.clone(), &record),
+        with_sessions(line.clone(), &record, 3),
+        soak(line, &record, &measured),
+    ] {
+        assert_eq!(command.values("stream").count(), 1, "{command}");
+        assert!(command.values("stream").all(|own| own.starts_with("insert@")), "{command}");
+        assert!(!command.has("rate") && !command.has("sessions"), "{command}");
+    }
+    assert!(ceiling(&record, "null:").contains(" --stream insert@4c "));
 }
 
 #[test]
@@ -72,48 +115,42 @@ fn a_run_lasts_as_long_as_the_ops_of_an_objective_require() {
 
 #[test]
 fn sessions_keep_their_think_time_and_rates_have_none() {
-    // Four sessions with a think time of a second, given with their pace.
-    let mut record = fixture::closed();
-    record.plan.definition.streams[0].think = Some(Nanos::SECOND);
-    for is_given in [false, true] {
-        if is_given {
-            record.header.given = given(&[(THINK, &["1s"])]);
-        }
+    // Four sessions with a think time of a second, given with their pace or as a flag.
+    for flags in ["duration 10s", "duration 10s|think 1s"] {
+        let mut record = typed(flags);
+        record.plan.definition.streams[0].think = Some(Nanos::SECOND);
         let measured = measured_streams(&record);
-        let begin = base("run", &record, &[]);
-        let again = run(&record, begin, &measured, 1.0, Length::Same);
+        let line = line(&record);
         for command in [
-            again,
-            find_sessions(&record, &measured),
-            tune_sessions(&record, 4),
-            one_session(&record),
+            at(line.clone(), &measured, 1.0, "10s".to_owned()),
+            find_sessions(&line, &record, &measured),
+            tune_sessions(line.clone(), &record, 4),
+            one_session(line.clone(), &record),
         ] {
-            assert_eq!(command.matches(" --think 1s").count(), 1, "{command}");
+            assert_eq!(command.to_string().matches(" --think 1s").count(), 1, "{command}");
         }
-        for command in [
-            open(&record, &measured),
-            find(&record, &measured, " --start 1k"),
-            ceiling(&record, "null:"),
-        ] {
-            assert!(!command.contains("think"), "{command}");
+        let searched = find(&line, &record, &measured, Some(("start", "1k".to_owned())));
+        for command in [open(line, &record, &measured), searched] {
+            assert!(!command.has(THINK), "{command}");
         }
+        assert!(!ceiling(&record, "null:").contains(THINK));
     }
 }
 
 #[test]
 fn a_flag_of_the_last_command_that_the_next_one_refuses_is_left_out() {
-    let mut record = fixture::closed();
-    record.header.given =
-        given(&[("abort-on-miss", &[]), ("spawn-rate", &["2"]), ("until", &["ci95<1%"])]);
+    let record = typed("abort-on-miss|duration 1s..9s|rows 7|spawn-rate 2|until ci95<1%");
+    let measured = measured_streams(&record);
     // Nothing can be missed without an objective, and only a plain run is stopped by a miss.
-    assert!(!one_session(&record).contains("--abort-on-miss"));
+    assert!(!one_session(line(&record), &record).has("abort-on-miss"));
+    let ceiling = ceiling(&record, "null:");
     for command in [
-        tune_sessions(&record, 4),
-        find_sessions(&record, &measured_streams(&record)),
-        ceiling(&record, "null:"),
+        tune_sessions(line(&record), &record, 4),
+        find_sessions(&line(&record), &record, &measured),
     ] {
-        for name in record.header.given.keys() {
-            assert!(!command.contains(&format!("--{name}")), "{command}");
+        for name in ["abort-on-miss", "duration", "rows", "spawn-rate", "until"] {
+            assert!(!command.has(name), "{command}");
+            assert!(name == "duration" || !ceiling.contains(name), "{ceiling}");
         }
     }
 }
@@ -133,20 +170,19 @@ fn bounds_are_round_and_not_below_measured_values() {
 #[test]
 fn every_objective_is_repeated_by_its_flag() {
     let min = Rate::per_second(50_000);
-    let flags: String = [
+    let objectives = [
         Objective::Latency { quantile_ppm: 999_000, max: Nanos::from_millis(50), op: None },
         Objective::RowLatency { quantile_ppm: 990_000, max: Nanos::SECOND },
         Objective::Errors { max_ppm: 1_000 },
         Objective::Rejected { max_ppm: 0 },
         Objective::Throughput { min },
         Objective::Cpu { max_ppm: 800_000 },
-    ]
-    .iter()
-    .map(flag)
-    .collect();
-    let expected =
-        " --p999 50ms --row-p99 1s --errors 0.1% --rejected 0% --min-rate 50k --max-cpu 80%";
-    assert_eq!(flags, expected);
+    ];
+    let flags = objectives.iter().filter_map(flag).map(|(name, value)| format!("--{name} {value}"));
+    assert_eq!(
+        flags.collect::<Vec<_>>().join(" "),
+        "--p999 50ms --row-p99 1s --errors 0.1% --rejected 0% --min-rate 50k --max-cpu 80%"
+    );
 }
 
 #[test]
@@ -158,9 +194,8 @@ fn a_url_is_quoted_if_a_shell_would_split_it() {
 
 #[test]
 fn a_cluster_that_was_up_is_named_by_its_file_and_not_by_its_nodes() {
-    let mut record = fixture::closed();
-    record.header.given = given(&[(CLUSTER, &["lab.toml"])]);
-    insta::assert_snapshot!(base("run", &record, &[]), @"highwater run cpu --cluster lab.toml");
+    let record = typed("cluster lab.toml|duration 10s");
+    insta::assert_snapshot!(line(&record), @"highwater run cpu --cluster lab.toml -d 10s");
     // A sink is not a node of the cluster.
     assert!(!ceiling(&record, "null:postgres").contains(CLUSTER));
 }

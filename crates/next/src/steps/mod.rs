@@ -13,7 +13,7 @@ mod tests;
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::record::{ExperimentRecord, RecordRef, RunRecord};
 
-use crate::commands;
+use crate::commands::{self, CommandLine};
 
 /// All cases in order.
 fn cases() -> impl Iterator<Item = &'static Case> {
@@ -56,10 +56,25 @@ impl<'a> Situation<'a> {
         self.record.experiment()
     }
 
+    /// The command that made the record.
+    fn line(&self) -> CommandLine {
+        CommandLine::new(self.record)
+    }
+
+    /// The command, resumed from where it was stored.
+    fn resumed(&self, line: CommandLine) -> String {
+        line.with("resume", self.directory).to_string()
+    }
+
     /// `highwater show` of the stored record, followed by `rest`.
     fn show(&self, rest: &str) -> String {
         commands::show(self.directory, rest)
     }
+}
+
+/// A look at the targets.
+fn check(s: &Situation<'_>) -> String {
+    commands::check(s.record.header(), s.run)
 }
 
 /// A line of the table.

@@ -14,12 +14,8 @@ use highwater_model::search::{Mark, NoMarkReason, ProbeVerdict, SearchOutcome, S
 use highwater_model::tune::{BestConfiguration, NoBestReason, TuneOutcome, TuneRecord};
 use highwater_sizing::growth::report;
 
-use super::{Case, Situation};
-use crate::again::{
-    again_group, again_scale, again_search, again_tune, longer_confirmations, longer_probes,
-    without_axes,
-};
-use crate::commands::{check, flag_rate, one_session, quoted, soak, span, tune_sessions};
+use super::{Case, Situation, check};
+use crate::commands::{self, CommandLine, flag_rate, quoted, span};
 
 /// Factor for the time after a timeout.
 const LONGER: u64 = 2;
@@ -59,15 +55,19 @@ pub(super) static CASES: &[Case] = &[
         "ops took longer than probes",
         |s| no_mark(s, &[NoMarkReason::OpsTooLong]),
         |s| {
-            with(s, ExperimentRecord::search, |experiment, of| {
-                longer_probes(experiment, of, LONGER_PROBES)
+            of_question(s, ExperimentRecord::search, |line, search| {
+                let probe = span(search.policy.probe_ns.saturating_mul(LONGER_PROBES));
+                within(line, search.policy.budget_ns, LONGER_PROBES)
+                    .without(&["quick"])
+                    .with("probe", probe)
+                    .to_string()
             })
         },
     ),
     Case::new(
         "not even the lowest value met the objective",
         |s| no_mark(s, &[NoMarkReason::BelowLowest]),
-        |s| with_experiment(s, |experiment| one_session(experiment)),
+        |s| commands::one_session(s.line(), s.run).to_string(),
     ),
     Case::new(
         "a search found wrong rows",
@@ -84,7 +84,7 @@ pub(super) static CASES: &[Case] = &[
             ];
             no_mark(s, &ends)
         },
-        |s| with_experiment(s, |experiment| check(experiment)),
+        check,
     ),
     Case::new(
         "the load generator kept a mark from being higher",
@@ -96,7 +96,7 @@ pub(super) static CASES: &[Case] = &[
                 })
             })
         },
-        |s| with_experiment(s, |experiment| check(experiment)),
+        check,
     ),
     Case::new(
         "a mark did not hold for long",
@@ -107,23 +107,29 @@ pub(super) static CASES: &[Case] = &[
             };
             of_search_is(s, failed)
         },
-        |s| with(s, ExperimentRecord::search, longer_confirmations),
+        |s| {
+            of_question(s, ExperimentRecord::search, |line, search| {
+                let policy = &search.policy;
+                let held = policy.confirmation_ns.max(policy.soak_ns.unwrap_or(0));
+                within(line, policy.budget_ns, LONGER)
+                    .without(&["quick"])
+                    .with("confirm", span(held))
+                    .to_string()
+            })
+        },
     ),
     Case::new(
         "a mark is below the minimum",
         |s| of_mark(s, |search, mark| search.floor.is_some_and(|floor| mark.confirmed < floor)),
         |s| {
-            with_experiment(s, |experiment| {
-                let sessions =
-                    experiment.last_run.streams.iter().map(|stream| stream.sessions).max();
-                tune_sessions(experiment, sessions.unwrap_or(1))
-            })
+            let sessions = s.run.streams.iter().map(|stream| stream.sessions).max();
+            commands::tune_sessions(s.line(), s.run, sessions.unwrap_or(1)).to_string()
         },
     ),
     Case::new(
         "a mark was confirmed",
         |s| of_mark(s, |search, _| search.soak().is_none() && !s.measured.is_empty()),
-        |s| with_experiment(s, |experiment| soak(experiment.into(), s.measured)),
+        |s| commands::soak(s.line(), s.run, s.measured).to_string(),
     ),
     Case::answered("a mark was confirmed, and held for long", |s| of_mark(s, |_, _| true)),
     Case::new(
@@ -131,23 +137,17 @@ pub(super) static CASES: &[Case] = &[
         |s| no_best(s, &[NoBestReason::WrongData]),
         |s| s.show(" -v"),
     ),
-    Case::new(
-        "no configuration counted",
-        |s| no_best(s, &[NoBestReason::NoneCounts]),
-        |s| with_experiment(s, |experiment| check(experiment)),
-    ),
+    Case::new("no configuration counted", |s| no_best(s, &[NoBestReason::NoneCounts]), check),
     Case::new(
         "a tuning did not end",
         |s| of_tune(s).is_some_and(|tune| best(tune).is_none()),
         |s| {
-            with(s, ExperimentRecord::tune, |experiment, of| {
-                let longer = match &of.outcome {
+            of_question(s, ExperimentRecord::tune, |line, tune| {
+                let longer = match &tune.outcome {
                     Some(TuneOutcome::NoBest(no)) if no.why == NoBestReason::BudgetSpent => LONGER,
                     _ => 1,
                 };
-                let budget = span(of.policy.budget_ns.saturating_mul(longer));
-                let again = again_tune(experiment.into(), of);
-                format!("{again} --budget {budget} --resume {}", quoted(s.directory))
+                s.resumed(within(line, Some(tune.policy.budget_ns), longer))
             })
         },
     ),
@@ -155,49 +155,46 @@ pub(super) static CASES: &[Case] = &[
         "the best value is the greatest that was tried",
         |s| of_tune(s).is_some_and(|tune| further_axis(tune).is_some()),
         |s| {
-            with(s, ExperimentRecord::tune, |experiment, of| {
-                let mut further = of.clone();
-                if let Some((axis, values)) = further_axis(of) {
-                    further.axes[axis].values = values;
+            of_question(s, ExperimentRecord::tune, |line, tune| {
+                let further = further_axis(tune);
+                let mut all = line.clone().without(&["over"]);
+                for over in line.values("over") {
+                    let name = over.split('=').next().unwrap_or_default();
+                    let further = further.as_ref().filter(|(axis, _)| *axis == name);
+                    let values =
+                        further.map(|(axis, values)| format!("{axis}={}", values.join(",")));
+                    all = all.and("over", values.unwrap_or_else(|| over.to_owned()));
                 }
-                again_tune(experiment.into(), &further)
+                all.to_string()
             })
         },
     ),
     Case::new(
         "a best configuration was found",
         |s| of_tune(s).is_some(),
-        |s| {
-            with(s, ExperimentRecord::tune, |experiment, of| {
-                let begin = without_axes("find", experiment.into(), of);
-                format!("{begin} --tuned {}", quoted(s.directory))
-            })
-        },
+        |s| s.line().turned("find").with("tuned", s.directory).to_string(),
     ),
     Case::new(
         "a group of runs ran out of time",
         |s| of_group(s).is_some_and(|group| group.outcome == Some(GroupOutcome::BudgetSpent)),
         |s| {
-            with(s, ExperimentRecord::group, |experiment, of| {
-                let mut longer = of.clone();
-                longer.budget_ns = of.budget_ns.map(|budget| budget.saturating_mul(LONGER));
-                resumed_group(s, experiment, &longer)
+            of_question(s, ExperimentRecord::group, |line, group| {
+                s.resumed(within(line, group.budget_ns, LONGER))
             })
         },
     ),
     Case::new(
         "a group of runs did not end",
         |s| of_group(s).is_some_and(|group| group.outcome != Some(GroupOutcome::Complete)),
-        |s| with(s, ExperimentRecord::group, |experiment, of| resumed_group(s, experiment, of)),
+        |s| s.resumed(s.line()),
     ),
     Case::new(
         "variants cannot be distinguished, and more runs would",
         |s| of_group(s).is_some_and(|group| repeats_that_decide(group).is_some()),
         |s| {
-            with(s, ExperimentRecord::group, |experiment, of| {
-                let mut more = of.clone();
-                more.times = repeats_that_decide(of).unwrap_or(of.times);
-                resumed_group(s, experiment, &more)
+            of_question(s, ExperimentRecord::group, |line, group| {
+                let times = repeats_that_decide(group).unwrap_or(group.times);
+                s.resumed(line.with("repeat", times.to_string()))
             })
         },
     ),
@@ -216,9 +213,9 @@ pub(super) static CASES: &[Case] = &[
                 || (scale_ended(s, &ends) && of_scale(s).is_some_and(is_empty))
         },
         |s| {
-            with(s, ExperimentRecord::scale, |experiment, of| match &of.cluster_file {
+            of_question(s, ExperimentRecord::scale, |_, scale| match &scale.cluster_file {
                 Some(file) => format!("highwater check {}", quoted(file)),
-                None => check(experiment),
+                None => check(s),
             })
         },
     ),
@@ -230,24 +227,20 @@ pub(super) static CASES: &[Case] = &[
                 |of: &ScaleRecord| report(of).drift.is_some_and(|drift| drift.is_drifted());
             scale_ended(s, &ends) && of_scale(s).is_some_and(drifted)
         },
-        |s| with(s, ExperimentRecord::scale, rested),
+        |s| rested(s.line()),
     ),
     Case::new(
         "a growth is complete",
         |s| scale_ended(s, &[ScaleOutcome::Complete, ScaleOutcome::Reached]),
-        |s| with(s, ExperimentRecord::scale, |_, of| sized(s, of)),
+        |s| of_question(s, ExperimentRecord::scale, |_, scale| sized(s, scale)),
     ),
     Case::new(
         "a growth did not end",
         |s| of_scale(s).is_some(),
         |s| {
-            with(s, ExperimentRecord::scale, |experiment, of| {
-                let mut longer = of.clone();
-                if of.outcome == Some(ScaleOutcome::BudgetSpent) {
-                    longer.budget_ns = of.budget_ns.map(|budget| budget.saturating_mul(LONGER));
-                }
-                let again = again_scale(experiment, &longer);
-                format!("{again} --resume {}", quoted(s.directory))
+            of_question(s, ExperimentRecord::scale, |line, scale| {
+                let is_spent = scale.outcome == Some(ScaleOutcome::BudgetSpent);
+                s.resumed(within(line, scale.budget_ns, if is_spent { LONGER } else { 1 }))
             })
         },
     ),
@@ -275,14 +268,12 @@ fn no_mark(s: &Situation<'_>, reasons: &[NoMarkReason]) -> bool {
 
 /// The same search with its time multiplied by `longer`, resumed if possible.
 fn resumed_search(s: &Situation<'_>, longer: u64) -> String {
-    with(s, ExperimentRecord::search, |experiment, of| {
-        let is_full = of.probes.len() >= of.policy.probes_max as usize;
-        // Records from before definitions were stored cannot be resumed either.
-        if is_full || of.definition_hash.is_empty() {
-            return again_search(experiment.into(), of, longer.max(LONGER));
-        }
-        let again = again_search(experiment.into(), of, longer);
-        format!("{again} --resume {}", quoted(s.directory))
+    of_question(s, ExperimentRecord::search, |line, search| {
+        let policy = &search.policy;
+        let is_full = search.probes.len() >= policy.probes_max as usize;
+        let line =
+            within(line, policy.budget_ns, if is_full { longer.max(LONGER) } else { longer });
+        if is_full { line.to_string() } else { s.resumed(line) }
     })
 }
 
@@ -306,28 +297,23 @@ fn no_best(s: &Situation<'_>, reasons: &[NoBestReason]) -> bool {
 }
 
 /// An axis whose maximum is significantly the best value, and the values from there on.
-fn further_axis(tune: &TuneRecord) -> Option<(usize, Vec<String>)> {
+fn further_axis(tune: &TuneRecord) -> Option<(&str, Vec<String>)> {
     let best = best(tune)?;
     let stands_out = best.runner_up.as_ref().is_some_and(|o| o.is_significant);
-    let mut axes = tune.axes.iter().zip(&best.at).enumerate();
-    axes.find_map(|(position, (axis, at))| {
+    let mut axes = tune.axes.iter().zip(&best.at);
+    axes.find_map(|(axis, at)| {
         let counts: Vec<u64> =
             axis.values.iter().map(|value| parse_count(value).ok()).collect::<Option<_>>()?;
         let here = *counts.get(*at)?;
         let is_greatest = counts.len() > 1 && counts.iter().all(|count| *count <= here);
         let is_endless = ENDLESS.contains(&axis.name.as_str());
         let further = [1, 2, 4].map(|times| print_count(here.saturating_mul(times)));
-        (stands_out && is_greatest && is_endless).then(|| (position, further.to_vec()))
+        (stands_out && is_greatest && is_endless).then(|| (axis.name.as_str(), further.to_vec()))
     })
 }
 
 fn of_group<'a>(s: &Situation<'a>) -> Option<&'a GroupRecord> {
     s.experiment()?.group()
-}
-
-fn resumed_group(s: &Situation<'_>, experiment: &ExperimentRecord, of: &GroupRecord) -> String {
-    let again = again_group(experiment, of);
-    format!("{again} --resume {}", quoted(s.directory))
 }
 
 /// Runs per variant that would decide, if they are more than there were, and not too many.
@@ -350,13 +336,18 @@ fn scale_ended(s: &Situation<'_>, ends: &[ScaleOutcome]) -> bool {
 }
 
 /// The same growth with an idle time before each run.
-fn rested(experiment: &ExperimentRecord, of: &ScaleRecord) -> String {
+fn rested(line: CommandLine) -> String {
     const SETTLE: &str = "settle";
-    let mut rested = experiment.clone();
-    let given = rested.last_run.header.given.remove(SETTLE);
-    let has_rested = given.is_some_and(|given| given == ["1m"]);
-    let rest = if has_rested { "5m" } else { "1m" };
-    format!("{} --{SETTLE} {rest}", again_scale(&rested, of))
+    let has_rested = line.values(SETTLE).any(|given| given == "1m");
+    line.with(SETTLE, if has_rested { "5m" } else { "1m" }).to_string()
+}
+
+/// The command with its budget multiplied by `longer`.
+fn within(line: CommandLine, budget_ns: Option<u64>, longer: u64) -> CommandLine {
+    match budget_ns {
+        Some(budget) if longer > 1 => line.with("budget", span(budget.saturating_mul(longer))),
+        _ => line,
+    }
 }
 
 /// The cluster for the requested rate, or for more than the largest size sustains.
@@ -371,16 +362,12 @@ fn sized(s: &Situation<'_>, of: &ScaleRecord) -> String {
     format!("highwater size {more}{kind} --from {}", quoted(s.directory))
 }
 
-fn with_experiment(s: &Situation<'_>, of: impl Fn(&ExperimentRecord) -> String) -> String {
-    s.experiment().map(of).unwrap_or_default()
-}
-
-/// The result of `of` for the experiment and its question, if the question is of this kind.
-fn with<T>(
+/// The result of `then` for the command and the experiment's question, if it is of this kind.
+fn of_question<T>(
     s: &Situation<'_>,
     part: fn(&ExperimentRecord) -> Option<&T>,
-    of: impl Fn(&ExperimentRecord, &T) -> String,
+    then: impl Fn(CommandLine, &T) -> String,
 ) -> String {
-    let both = s.experiment().and_then(|e| Some((e, part(e)?)));
-    both.map(|(e, part)| of(e, part)).unwrap_or_default()
+    let part = s.experiment().and_then(part);
+    part.map(|part| then(s.line(), part)).unwrap_or_default()
 }

@@ -7,10 +7,9 @@ use highwater_model::plan::{AuditLevel, Pace};
 use highwater_model::record::{AuditStatus, RecordRef, RunRecord};
 use highwater_model::units::Nanos;
 
-use super::{Case, Situation};
+use super::{Case, Situation, check};
 use crate::commands::{
-    self, Length, base, check, find, find_sessions, flag_rate, longer_ns, one_session,
-    ops_of_percentiles, planned_ns, span, until_percentiles_ns,
+    self, flag_rate, lasting, longer_ns, ops_of_percentiles, planned_ns, span, until_percentiles_ns,
 };
 
 /// Factor for the timeout of an audit that timed out.
@@ -51,19 +50,18 @@ pub(super) static CASES: &[Case] = &[
         |s| is_timed_out(s.run) && !s.measured.is_empty(),
         |s| {
             let longer = s.run.plan.definition.audit.limit.0.saturating_mul(LONGER);
-            let again = again(s, &["audit-timeout"], Length::Same);
-            format!("{again} --audit-timeout {}", span(longer))
+            s.line().with("audit-timeout", span(longer)).to_string()
         },
     ),
     Case::new(
         "the workload's own SQL is wrong about rows that are there",
         |s| is_unverified(s.run) && !s.run.audit.wrong_sql.is_empty(),
-        |s| match s.run.header.given.get("file").map(Vec::as_slice) {
-            Some([file]) => format!("highwater check {}", commands::quoted(file)),
+        |s| match s.line().values("file").collect::<Vec<_>>().as_slice() {
+            [file] => format!("highwater check {}", commands::quoted(file)),
             _ => s.show(" -v"),
         },
     ),
-    Case::new("the connection was lost", |s| has(s.run, ReasonCode::TargetLost), |s| check(s.run)),
+    Case::new("the connection was lost", |s| has(s.run, ReasonCode::TargetLost), check),
     Case::new(
         "rows are wrong or unverified, and their database is still there",
         |s| (is_wrong(s.run) || is_unverified(s.run)) && can_be_audited(s.run),
@@ -77,9 +75,10 @@ pub(super) static CASES: &[Case] = &[
     Case::new(
         "a table was filled",
         |s| s.run.plan.definition.stop.fills,
-        |s| base("run", s.run, &["rows"]),
+        // The rows that it has stay.
+        |s| s.line().turned("run").without(&["drop"]).to_string(),
     ),
-    Case::new("nothing was measured", |s| s.measured.is_empty(), |s| check(s.run)),
+    Case::new("nothing was measured", |s| s.measured.is_empty(), check),
     Case::new(
         "the user stopped it, and a run of the time that it took would be complete",
         |s| has(s.run, ReasonCode::Interrupted) && stopped_after_ns(s).is_some(),
@@ -115,8 +114,8 @@ pub(super) static CASES: &[Case] = &[
             )
         },
         |s| {
-            let again = again(s, &["until", "warm-up"], Length::Of(longer_ns(s.run)));
-            format!("{again} --warm-up {}", span(planned_ns(s.run)))
+            let again = lasting(s.line().without(&["until"]), s.measured, longer_ns(s.run));
+            again.with("warm-up", span(planned_ns(s.run))).to_string()
         },
     ),
     Case::new(
@@ -124,9 +123,8 @@ pub(super) static CASES: &[Case] = &[
         // With a think time longer than the run, fewer sessions would miss the same part.
         |s| first_is(s, &[ReasonCode::SessionsMissing]) && working(s) > 0 && !has_pauses(s.run),
         |s| {
-            let begin = base("run", s.run, &["abort-on-miss", "sessions"]);
-            let length = span(planned_ns(s.run));
-            format!("{begin} -c {} -d {length}", working(s))
+            let line = s.line().without(&["abort-on-miss"]);
+            commands::with_sessions(line, s.run, working(s)).to_string()
         },
     ),
     Case::new(
@@ -139,55 +137,54 @@ pub(super) static CASES: &[Case] = &[
                 && !s.run.target.simulated
         },
         |s| {
-            let half = again(s, &["abort-on-miss", "until"], Length::Same);
-            format!("{half} --share 1/2")
+            let line = s.line();
+            let is_range = line.values("duration").any(|length| length.contains(".."));
+            let line = line.without(&["abort-on-miss", "until"]).with("share", "1/2");
+            let length = || span(planned_ns(s.run));
+            if is_range { line.with("duration", length()).to_string() } else { line.to_string() }
         },
     ),
     Case::new(
         "more was offered than could be answered at all",
         |s| first_is(s, &[ReasonCode::LatencyUnknown, ReasonCode::OutcomeUnknown]),
-        |s| one_session(s.run),
+        |s| commands::one_session(s.line(), s.run).to_string(),
     ),
     Case::new(
         "something beside the target spoiled the figures",
         |s| s.run.judgments.measurement.value != Measurement::Valid,
-        |s| check(s.run),
+        check,
     ),
     Case::new(
         "a step missed the objective",
         |s| is_stepped(s) && is_missed(s.run),
-        |s| find(s.run, s.measured, ""),
+        |s| find(s, None),
     ),
     Case::new("several steps were measured", is_stepped, |s| s.show(" --open")),
     Case::new(
         "sessions that acknowledge too little may be too few or too many",
         |s| is_missed(s.run) && is_closed(s) && misses_throughput_alone(s.run) && is_alone(s),
-        |s| commands::tune_sessions(s.run, sessions(s)),
+        |s| commands::tune_sessions(s.line(), s.run, sessions(s)).to_string(),
     ),
     Case::new(
         "sessions missed the objective, and fewer may meet it",
         |s| is_missed(s.run) && is_closed(s) && sessions(s) >= SEVERAL && is_alone(s),
-        |s| find_sessions(s.run, s.measured),
+        |s| commands::find_sessions(&s.line(), s.run, s.measured).to_string(),
     ),
     Case::new(
         "one session missed the objective",
         |s| is_missed(s.run) && is_closed(s),
         |s| s.show(" --open"),
     ),
-    Case::new(
-        "a rate missed the objective",
-        |s| is_missed(s.run),
-        |s| find(s.run, s.measured, &bound(s, "max")),
-    ),
+    Case::new("a rate missed the objective", |s| is_missed(s.run), |s| find(s, bound(s, "max"))),
     Case::new(
         "a rate met the objective",
         |s| s.run.judgments.objective.value == ObjectiveValue::Met && !is_closed(s),
-        |s| find(s.run, s.measured, &bound(s, "start")),
+        |s| find(s, bound(s, "start")),
     ),
     Case::new(
         "sessions met the objective",
         |s| s.run.judgments.objective.value == ObjectiveValue::Met,
-        |s| find(s.run, s.measured, ""),
+        |s| find(s, None),
     ),
     Case::answered("a sink was measured, so this is the load generator's ceiling", |s| {
         s.run.target.sink
@@ -195,10 +192,10 @@ pub(super) static CASES: &[Case] = &[
     Case::new(
         "a rate without an objective",
         |s| is_run(s) && !is_closed(s),
-        |s| find(s.run, s.measured, &bound(s, "start")),
+        |s| find(s, bound(s, "start")),
     ),
     Case::new("as fast as the sessions go, which no user feels", is_run, |s| {
-        commands::open(s.run, s.measured)
+        commands::open(s.line(), s.run, s.measured).to_string()
     }),
 ];
 
@@ -215,13 +212,12 @@ fn is_run(s: &Situation<'_>) -> bool {
 
 /// A run of the same load with this length.
 fn of_length(s: &Situation<'_>, length_ns: u64) -> String {
-    again(s, &["until"], Length::Of(length_ns))
+    lasting(s.line().without(&["until"]), s.measured, length_ns).to_string()
 }
 
-/// The same load without these flags, with this length.
-fn again(s: &Situation<'_>, without: &[&str], length: Length) -> String {
-    let begin = base("run", s.run, without);
-    commands::run(s.run, begin, s.measured, 1.0, length)
+/// A search within this bound.
+fn find(s: &Situation<'_>, bound: Option<(&str, String)>) -> String {
+    commands::find(&s.line(), s.run, s.measured, bound).to_string()
 }
 
 fn has(run: &RunRecord, code: ReasonCode) -> bool {
@@ -300,13 +296,13 @@ fn working(s: &Situation<'_>) -> u32 {
 }
 
 /// The rate of the single open stream as a bound of a search.
-fn bound(s: &Situation<'_>, flag: &str) -> String {
+fn bound<'a>(s: &Situation<'_>, flag: &'a str) -> Option<(&'a str, String)> {
     let planned = s.run.plan.definition.streams.first();
     match planned.and_then(|stream| stream.paces.first()) {
         Some(Pace::Open { rate }) if is_alone(s) && shows_percentiles(s, rate.as_f64()) => {
-            format!(" --{flag} {}", flag_rate(rate.as_f64()))
+            Some((flag, flag_rate(rate.as_f64())))
         }
-        _ => String::new(),
+        _ => None,
     }
 }
 

@@ -92,8 +92,8 @@ fn a_proposal_stops_on_a_miss_only_if_it_can() {
         if run.plan.definition.stop.fills {
             continue;
         }
-        let given = &mut run.header.given;
-        given.insert("abort-on-miss".to_owned(), Vec::new());
+        // It is given with an objective.
+        run.header.command.settings.extend(fixture::typed("", "abort-on-miss|p99 5ms").settings);
         let proposed = shown(&Record::Run(run)).1.unwrap_or_default();
         if proposed.contains(" --abort-on-miss") {
             kept += 1;
@@ -142,12 +142,6 @@ fn spoiled(mut record: RunRecord, code: ReasonCode) -> Record {
     let reason = Reason::with_figures(code, "spoiled", "by its test");
     measurement.reasons.insert(0, reason);
     plain(record)
-}
-
-/// Adds flags given by the user.
-fn given<const N: usize>(record: &mut RunRecord, pairs: [(&str, &str); N]) {
-    let pairs = pairs.map(|(name, value)| (name.to_owned(), vec![value.to_owned()]));
-    record.header.given.extend(pairs);
 }
 
 fn is_on_a_server(record: &mut RunRecord) {
@@ -208,7 +202,7 @@ const RUNS: &[Example] = &[
                 expression: "x".to_owned(),
                 evidence: "y".to_owned(),
             }];
-            given(r, [("file", "my flow.toml")]);
+            r.header.command = fixture::typed("run", "file my flow.toml");
         })
     }),
     ("the connection was lost", || run(|r| incident(r, IncidentKind::TargetLost, "gone"))),
@@ -224,7 +218,7 @@ const RUNS: &[Example] = &[
     ("a table was filled", || {
         run(|r| {
             r.plan.definition.stop.fills = true;
-            given(r, [("rows", "50000"), ("seed", "7")]);
+            r.header.command = fixture::typed("load", "drop|rows 50k|seed 7");
         })
     }),
     ("nothing was measured", || {
@@ -303,6 +297,7 @@ const RUNS: &[Example] = &[
     }),
     ("a rate without an objective", || {
         let mut record = fixture::open_gate();
+        record.header.command = fixture::typed("run", "duration 10s|rate 1k");
         record.plan.definition.objectives.clear();
         plain(judged(record))
     }),
@@ -313,6 +308,7 @@ const RUNS: &[Example] = &[
 fn searched(change: impl Fn(&mut SearchRecord)) -> Record {
     let mut last = fixture::open_gate();
     is_on_a_server(&mut last);
+    last.header.command = fixture::typed("find", "budget 30m|p99 10ms|then soak=30m");
     let mut search = fixture::search(last.plan.definition.objectives.clone());
     search.policy.budget_ns = Some(1_800 * S);
     search.definition_hash = "ab".to_owned();
@@ -448,8 +444,7 @@ fn tuned_to(outcome: Option<TuneOutcome>) -> Record {
     let mut last = fixture::closed();
     is_on_a_server(&mut last);
     last.plan.definition.objectives = fixture::open_gate().plan.definition.objectives;
-    // The value of the last configuration, and a flag of the user.
-    given(&mut last, [("batch", "2k"), ("timeout", "10s")]);
+    last.header.command = fixture::typed("tune", "over batch=500,1k,2k|p99 10ms|timeout 10s");
     let tune = TuneRecord {
         axes: vec![TuneAxis {
             name: "batch".to_owned(),

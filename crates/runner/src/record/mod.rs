@@ -379,7 +379,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
             started_at: request.started_at.clone(),
             environment: telemetry::describe(),
             labels: request.options.labels.clone(),
-            given: request.given.clone(),
+            command: request.command.clone(),
             settings_file: request.options.settings_file.clone(),
             is_of_others: false,
         },

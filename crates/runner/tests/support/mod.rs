@@ -21,7 +21,9 @@ use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::plan::{
     Arrivals, AuditLevel, AuditPlan, Objective, Plan, RetryPlan, Share, SteadinessRule, StopRule,
 };
-use highwater_model::record::{AuditStatus, InterventionRecord, ResultRecord, RunRecord};
+use highwater_model::record::{
+    AuditStatus, CommandRecord, InterventionRecord, ResultRecord, RunRecord,
+};
 use highwater_model::units::{Nanos, Rate, Seed};
 use highwater_model::user_error::UserError;
 use highwater_runner::control::{self, Controller, Controls, Reply};
@@ -174,7 +176,7 @@ impl Job {
             },
             controls: Controls::default(),
             start_in: self.start_in,
-            given: BTreeMap::new(),
+            command: CommandRecord::default(),
             version: VERSION.to_owned(),
         }
     }

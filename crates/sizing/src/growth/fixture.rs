@@ -46,7 +46,10 @@ pub fn grown() -> ExperimentRecord {
         last.size = first;
     }
     scale.outcome = Some(ScaleOutcome::Reached);
-    conclude(fixture::open_gate(), scale, "growth".to_owned())
+    let mut last = fixture::open_gate();
+    let flags = "nodes 1,2,3,4|p99 10ms|price 0.8|shards 8+8n|target sim:?nodes={nodes}|until 800k";
+    last.header.command = fixture::typed("scale", flags);
+    conclude(last, scale, "growth".to_owned())
 }
 
 /// Published rates of three queries with 3, 6, 12, and 24 nodes, and the first size again.

@@ -177,7 +177,7 @@ fn shards_and_replicas_are_those_of_the_target_and_not_of_the_workload() {
         record.target.settings = texts(target);
         record.workload.parameters =
             texts(&[("hosts", "4000"), ("shards", "4"), ("replicas", "0")]);
-        record.header.given.extend(given.iter().map(|name| ((*name).to_owned(), Vec::new())));
+        record.header.command = fixture::typed("run", &given.join("|"));
         let point = &of_record(&record)[0];
         let found = [names::NODES, names::PRIMARY_SHARDS, names::REPLICAS];
         assert_eq!(found.map(|name| point.number(name)), expected, "{target:?} {given:?}");

@@ -81,32 +81,26 @@ const SEARCH_FLAGS: &[Flag] = &[
         "--start <VALUE>",
         "Start at this rate or number of sessions [default: estimated with a closed-load probe; 1 \
          with --axis sessions]",
-    )
-    .repeated(),
+    ),
     flag(
         "--max <VALUE>",
         "Never probe above this rate or number of sessions [default: no limit; 65536 sessions]",
-    )
-    .repeated(),
+    ),
     flag(
         "--tolerance <PERCENT>",
         "Stop narrowing when the highest confirmed and the lowest failed value differ by at most \
          PERCENT, 0.5% to 50% [default: 2%; 5% with --quick]",
-    )
-    .repeated(),
-    flag("--probe <DURATION>", "Measure each probe for DURATION [default: 60s; 15s with --quick]")
-        .repeated(),
+    ),
+    flag("--probe <DURATION>", "Measure each probe for DURATION [default: 60s; 15s with --quick]"),
     flag(
         "--confirm <DURATION>",
         "Measure each of the three confirmations for DURATION. Choose a time that covers a \
          checkpoint or merge [default: 5m; 30s with --quick]",
-    )
-    .repeated(),
+    ),
     flag(
         "--settle <DURATION>",
         "Leave the target idle for DURATION between probes [default: 5s; 1s with --quick]",
-    )
-    .repeated(),
+    ),
     BUDGET,
     flag(
         "--then <soak=DURATION>",
@@ -118,9 +112,9 @@ const SEARCH_FLAGS: &[Flag] = &[
         "Resume this search (named as for show) without repeating its probes. All other flags must \
          be the same, except --budget and --then [default: start a new one]",
     )
+    .once()
     .reach(Reach::File),
-    flag("--quick", "Use shorter probes for a rough mark, in 15m unless --budget says otherwise")
-        .repeated(),
+    flag("--quick", "Use shorter probes for a rough mark, in 15m unless --budget says otherwise"),
     DRY_RUN,
 ];
 

@@ -9,6 +9,7 @@ use highwater_model::cluster::{ClusterSpec, NODES_MAX};
 use highwater_model::group::VARIANT_LABEL;
 use highwater_model::plan::StopRule;
 use highwater_model::quantity::{parse_count, parse_duration, parse_rate};
+use highwater_model::record::CommandRecord;
 use highwater_model::scale::{
     ClusterStart, LeftOut, NODES_LABEL, NodesAlone, ScaleEach, ScaleRecord, ScaleSize,
 };
@@ -78,6 +79,8 @@ pub(crate) struct ScaleIntent {
     pub(super) cluster: Option<ClusterChoice>,
     /// Directory of the run store.
     pub(super) out: PathBuf,
+    /// The command that makes it.
+    command: CommandRecord,
     /// Output.
     pub(super) output: RunOutput,
     layers: Layers,
@@ -157,6 +160,7 @@ impl ScaleIntent {
             dry_run: layers.switch("dry-run")?,
             cluster,
             out: layers.require("out", parsers::word)?.into(),
+            command: resolve::command(layers),
             output: resolve::output(layers)?,
             layers: layers.clone(),
         })
@@ -200,6 +204,7 @@ impl ScaleIntent {
         }
         let mut intent = TuneIntent::resolve(&layers)?;
         intent.budget = self.each_budget;
+        intent.run.command = self.command.in_trial(intent.run.command);
         Ok(intent)
     }
 
@@ -212,8 +217,10 @@ impl ScaleIntent {
         }
     }
 
-    /// Labels each size's record with the number of nodes, whatever its target reports.
+    /// Labels each size's record with the number of nodes, whatever its target reports, and notes the size's settings
+    /// in the command.
     fn label(&self, at: usize, run: &mut RunIntent) {
+        run.command = self.command.in_trial(std::mem::take(&mut run.command));
         let nodes = self.record.sizes[at].nodes.to_string();
         let label = run.options.labels.entry(NODES_LABEL.to_owned());
         label.or_insert(nodes);

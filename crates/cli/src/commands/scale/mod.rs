@@ -39,7 +39,7 @@ use crate::grammar::flags::{
 };
 use crate::grammar::{CommandSpec, Flag, Reach, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::RunIntent;
-use crate::layers::{Layers, SettingValue, Strength};
+use crate::layers::{Layers, Next, SettingValue, Strength};
 use crate::prepare::trials::{self, Pauses, Prepared};
 use crate::prepare::{self, stops};
 use crate::variants::{self, NamedVariant, VARIANTS_MAX, set_axis};
@@ -122,7 +122,7 @@ const GROWTH_FLAGS: &[Flag] = &[
         "Measure this variant beside others, each size of all in random order, and compare them; every variant has a \
          record of its own. {variant} in TARGET, FILE, COMMAND, or any setting but -o is NAME; COMMAND is run in a \
          shell before each size. Give two or more. They share --budget evenly",
-    ).reach(Reach::Shell),
+    ).next(Next::RepeatedCommand).reach(Reach::Shell),
     flag(
         "--fresh",
         "Use a new cluster for each size, as without --grow",
@@ -148,38 +148,34 @@ const GROWTH_FLAGS: &[Flag] = &[
     flag(
         "--settle <DURATION>",
         "Leave the target idle for DURATION between runs [default: 5s; 1s with --quick]",
-    ).repeated(),
+    ),
     flag(
         "--resume <RUN>",
         "Resume this growth (named as for show) without repeating its sizes. All other flags must be \
          the same, except --nodes, which may add sizes, --until, --price, and --budget [default: \
          start a new one]",
-    ).reach(Reach::File),
-    flag("--quick", "Use shorter probes for a rough result").repeated(),
+    ).once().reach(Reach::File),
+    flag("--quick", "Use shorter probes for a rough result"),
     DRY_RUN,
 ];
 
 const SEARCH_FLAGS: &[Flag] = &[
-    flag("--start <VALUE>", "Start at this rate [default: estimated with a closed-load probe]")
-        .repeated(),
-    flag("--max <VALUE>", "Never probe above this rate [default: no limit]").repeated(),
+    flag("--start <VALUE>", "Start at this rate [default: estimated with a closed-load probe]"),
+    flag("--max <VALUE>", "Never probe above this rate [default: no limit]"),
     flag(
         "--tolerance <PERCENT>",
         "Stop narrowing when the highest confirmed and the lowest failed rate differ by at most \
          PERCENT, 0.5% to 50%",
     )
-    .repeated()
     .default("2%"),
     flag(
         "--probe <DURATION>",
         "Measure each probe for DURATION [default: 60s; 15s with --quick; of a tuning 20s and 5s]",
-    )
-    .repeated(),
+    ),
     flag(
         "--confirm <DURATION>",
         "Measure each of the three confirmations for DURATION [default: 5m; 30s with --quick]",
-    )
-    .repeated(),
+    ),
     flag(
         "--over <AXIS=VALUES>...",
         "Vary AXIS, as in `highwater tune`, such as batch=500..32k: with --each tune in the tuning at each size; else \

@@ -1,91 +1,133 @@
-//! The flags that a command passes to the one that repeats it: each is stored in the record, or omitted for a
+//! What a command gives to the one that repeats it: each flag is kept in the record and typed again, or left out for a
 //! reason.
 
+use std::collections::BTreeSet;
+
+use highwater_model::judgment::Judgments;
+use highwater_model::record::{
+    CommandRecord, ExperimentRecord, Header, Question, RecordRef, RunRecord, SettingOrigin,
+};
+use highwater_model::search::SearchRecord;
+
 use super::*;
-use crate::commands::find::FindIntent;
-use crate::exit::render;
 use crate::grammar::Flag;
+use crate::intent::resolve::command;
 use crate::layers::Next;
 
-/// A value that the flag takes, by its placeholder.
+/// The commands whose records propose another one.
+const COMMANDS: [&CommandSpec; 5] = [
+    &commands::run::COMMAND,
+    &commands::run::LOAD_COMMAND,
+    &commands::find::COMMAND,
+    &commands::tune::COMMAND,
+    &commands::scale::COMMAND,
+];
+
+/// A value that holds what a shell would split, and what may not be in a record.
 fn sample(flag: &Flag) -> &'static str {
-    match (flag.name, flag.value) {
-        (_, None) => "",
-        ("warm-up" | "settle" | "think" | "timeout" | "probe" | "confirm", _) => "7s",
-        ("audit-timeout", _) => "7m",
-        ("arrivals", _) => "poisson",
-        ("audit", _) => "count",
-        ("insert", _) => "values",
-        ("until", _) => "errors>9",
-        ("metrics", _) => "http://me:secret@h:9100/metrics",
-        ("metric", _) => "up=my_up",
-        ("label" | "with", _) => "a=b c",
-        ("tolerance" | "steady-within", _) => "7%",
-        ("out", _) => "elsewhere",
-        (_, Some(_)) => "7",
+    match flag.next {
+        Next::RepeatedUrl => "http://me:secret@h:9100/metrics?a=b&c=d",
+        Next::RepeatedCommand => "new=PGPASSWORD=secret ./restart.sh 'a b'",
+        Next::Repeated | Next::LeftOut if flag.repeats => "a=b c|a2=it's",
+        Next::Repeated | Next::LeftOut => "7",
     }
 }
 
-/// Words that a flag is not taken without.
-fn beside(command: &str, flag: &Flag) -> &'static str {
-    match flag.name {
-        "think" if command == "find" => "--axis|sessions",
-        "metric" => "--metrics|http://h:9100/metrics",
-        "abort-on-miss" => "--p99|5ms",
-        "until" => "-d|1s..9s",
-        _ => "",
+/// The command that is recorded of these words.
+fn recorded(words: &[String]) -> CommandRecord {
+    match grammar::parse(commands::ALL, words).unwrap() {
+        Request::Command(spec, arguments) => {
+            command(&gather(spec, commands::ALL, arguments, &[], &[]).unwrap())
+        }
+        other => panic!("not a command: {other:?}"),
     }
 }
 
-/// The part of a given flag that the record stores, next to the needed one.
-fn kept(command: &str, flag: &Flag) -> Option<Vec<String>> {
-    let value = sample(flag);
-    let value = if flag.value.is_some() { format!("|{value}") } else { String::new() };
-    let words =
-        format!("{command}|{}|--{}{value}", beside(command, flag), flag.name).replace("||", "|");
-    let sources = Sources { words: &words, ..Sources::default() };
-    let resolved = layers(&sources).and_then(|(_, layers)| match command {
-        "find" => Ok(FindIntent::resolve(&layers)?.run),
-        _ => RunIntent::resolve(&layers),
-    });
-    let run = resolved.unwrap_or_else(|failure| panic!("{words}: {}", render(&failure)));
-    run.repeated_flags.get(flag.name).cloned()
+/// The command line that repeats an experiment of this command.
+fn again(command: &CommandRecord) -> String {
+    let mut last = RunRecord::default();
+    "cpu".clone_into(&mut last.workload.name);
+    let experiment = ExperimentRecord {
+        header: Header { command: command.clone(), ..Header::default() },
+        judgments: Judgments::default(),
+        incidents: Vec::new(),
+        interventions: Vec::new(),
+        question: Question::Search(SearchRecord::default()),
+        loaded_ns: 0,
+        last_run: Box::new(last),
+    };
+    highwater_next::again(RecordRef::Experiment(&experiment))
 }
 
 #[test]
-fn every_repeated_flag_is_kept_as_given() {
-    for command in [&commands::run::COMMAND, &commands::find::COMMAND] {
-        for flag in command.all_flags() {
-            // It names a file that must be there.
-            if flag.name == "cluster" {
-                continue;
+fn every_flag_of_every_command_is_typed_again_as_it_was() {
+    for spec in COMMANDS {
+        for flag in spec.all_flags() {
+            // Files are in the place of the workload.
+            let workload = ["cpu"].into_iter().filter(|_| flag.name != "file");
+            let words = ["highwater", spec.name].into_iter().chain(workload).chain(["sim:"]);
+            let mut words: Vec<String> = words.map(str::to_owned).collect();
+            if flag.value.is_none() {
+                words.push(format!("--{}", flag.name));
+            } else {
+                let values = sample(flag).split('|');
+                words.extend(values.map(|value| format!("--{}={value}", flag.name)));
             }
-            let expected = match flag.next {
-                Next::LeftOut => continue,
-                Next::RepeatedSwitch => Vec::new(),
-                Next::RepeatedUrl => vec!["http://me@h:9100/metrics".to_owned()],
-                Next::Repeated | Next::Parameter => vec![sample(flag).to_owned()],
-            };
-            assert_eq!(
-                kept(command.name, flag),
-                Some(expected),
-                "{} --{}",
-                command.name,
-                flag.name
-            );
+            let first = recorded(&words);
+            let repeated = again(&first);
+            assert!(!repeated.contains("secret"), "{words:?}: {repeated}");
+            let is_kept = repeated != format!("highwater {} cpu sim:", spec.name);
+            assert_eq!(is_kept, flag.next != Next::LeftOut, "{words:?}: {repeated}");
+            assert_eq!(recorded(&shlex::split(&repeated).unwrap()), first, "{words:?}: {repeated}");
         }
     }
 }
 
+#[test]
+fn the_record_has_every_value_with_its_origin_and_the_next_command_only_what_was_typed() {
+    let sources = Sources {
+        words: "run|-d|7s|--set|batch=7|db:x",
+        environment: &[("HIGHWATER_RETRIES", "3"), ("HIGHWATER_QUIET", "true")],
+        file: "seed = 9\nset = { batch = 1, hosts = 2 }",
+    };
+    let first = command(&layers(&sources).unwrap().1);
+    let origins = |name: &str| {
+        let all = first.settings.get(name).into_iter().flatten();
+        all.map(|of| (of.value.as_deref().unwrap_or_default(), of.origin)).collect::<Vec<_>>()
+    };
+    assert_eq!(origins("duration"), [("7s", SettingOrigin::CommandLine)]);
+    assert_eq!(origins("target"), [("db:x", SettingOrigin::CommandLine)]);
+    assert_eq!(origins("retries"), [("3", SettingOrigin::Environment)]);
+    assert_eq!(origins("seed"), [("9", SettingOrigin::File)]);
+    assert_eq!(origins("timeout"), [("30s", SettingOrigin::Default)]);
+    // Pairs are added up; the stronger one of two with a name decides.
+    let pairs = [("hosts=2", SettingOrigin::File), ("batch=7", SettingOrigin::CommandLine)];
+    assert_eq!(origins("set"), pairs);
+    assert_eq!(origins("quiet"), [], "it is about the output");
+    assert_snapshot!(again(&first), @"highwater run cpu db:x -d 7s --set batch=7");
+}
+
 /// Whoever adds a flag sees here that the commands after `next:` leave it out, and decides whether they may.
 #[test]
-fn omitted_flags_are_in_the_plan_or_apply_to_one_call() {
-    let left_out = |command: &CommandSpec| {
-        let flags = command.all_flags().filter(|flag| flag.next == Next::LeftOut);
-        flags.map(|flag| flag.name).collect::<Vec<_>>().join(" ")
+fn what_is_left_out_is_about_the_output_or_about_one_call() {
+    let all = COMMANDS.iter().flat_map(|command| command.all_flags());
+    let left_out = all.filter(|flag| flag.next == Next::LeftOut).map(|flag| flag.name);
+    let left_out: Vec<&str> = left_out.collect::<BTreeSet<_>>().into_iter().collect();
+    assert_snapshot!(left_out.join(" "), @"control drop-foreign dry-run events json metrics-listen no-color otlp plan progress quiet resume start-at ui ui-control verbose");
+}
+
+#[test]
+fn the_settings_that_follow_a_command_to_another_are_of_run_find_and_tune() {
+    let names = |command: &CommandSpec| {
+        let kept = command.all_flags().filter(|flag| flag.next != Next::LeftOut);
+        kept.map(|flag| flag.name).collect::<BTreeSet<_>>()
     };
-    assert_snapshot!(left_out(&commands::run::COMMAND), @"sessions rate stream control duration step file set tuned drop drop-foreign p50 p90 p95 p99 p999 row-p99 errors rejected min-rate max-cpu share start-at repeat interleave variant budget resume dry-run verbose quiet json events ui ui-control metrics-listen otlp progress plan config no-color");
-    assert_snapshot!(left_out(&commands::find::COMMAND), @"axis budget then resume dry-run stream sessions file set tuned drop drop-foreign p50 p90 p95 p99 p999 row-p99 errors rejected min-rate max-cpu verbose quiet json events ui ui-control metrics-listen otlp config no-color");
-    assert_snapshot!(left_out(&commands::tune::COMMAND), @"over by budget resume dry-run sessions rate file set tuned drop drop-foreign p50 p90 p95 p99 p999 row-p99 errors rejected max-cpu verbose quiet json events ui ui-control metrics-listen otlp config no-color");
-    assert_snapshot!(left_out(&commands::scale::COMMAND), @"nodes each cluster no-quota measure-nodes no-measure-nodes variant fresh grow until price budget resume dry-run over each-budget sessions rate stream duration file set tuned drop drop-foreign p50 p90 p95 p99 p999 row-p99 errors rejected max-cpu verbose quiet json events ui ui-control metrics-listen otlp config no-color");
+    let [run, find, tune] =
+        [&commands::run::COMMAND, &commands::find::COMMAND, &commands::tune::COMMAND].map(names);
+    let mut all: BTreeSet<&str> = &(&run & &find) & &tune;
+    // In another command they mean another load, or another time.
+    for other in ["budget", "sessions", "settle"] {
+        assert!(all.remove(other), "{other}");
+    }
+    assert_eq!(highwater_next::SHARED.split(' ').collect::<BTreeSet<_>>(), all);
 }

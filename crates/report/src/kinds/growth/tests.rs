@@ -1,5 +1,6 @@
 //! Tests of a growth's text summary and Markdown.
 
+use highwater_analysis::fixture;
 use highwater_analysis::fixture::growth::of_verdict;
 use highwater_analysis::growth::conclude;
 use highwater_model::record::{ExperimentRecord, Question};
@@ -110,19 +111,21 @@ fn a_growth_of_several_ops_shows_each_of_them() {
 #[test]
 fn a_growth_without_quotas_is_measured_again_without_them() {
     let mut drifted = grown();
-    let scale = scale_of(&mut drifted);
-    scale.cluster_file = Some("lab.toml".to_owned());
+    drifted.header.command = fixture::typed("scale", "cluster lab.toml|nodes 1..4");
     let mut without = drifted.clone();
     let again = |record: &ExperimentRecord| highwater_next::again(record.into());
     assert!(!again(&drifted).contains("--no-quota"));
     scale_of(&mut without).without_quotas = true;
-    assert!(again(&without).contains(" --cluster lab.toml --no-quota "));
+    assert_eq!(again(&without), "highwater scale cpu --cluster lab.toml --nodes 1..4 --no-quota");
 }
 
 /// The question contains the nodes that are measured alone, and the configuration of a variant.
 #[test]
 fn a_growth_of_a_variant_is_repeated_alone_by_its_command() {
     let mut grown = grown();
+    let flags =
+        "cluster lab.toml|no-measure-nodes|nodes 1..4|variant old=./use old|variant new=./use new";
+    grown.header.command = fixture::typed("scale", flags);
     let scale = scale_of(&mut grown);
     scale.cluster_file = Some("lab.toml".to_owned());
     scale.alone.left_out = Some(LeftOut::Declined);
@@ -133,9 +136,9 @@ fn a_growth_of_a_variant_is_repeated_alone_by_its_command() {
         before: [].into(),
     });
     let again = highwater_next::again((&grown).into());
-    let begin = "(./use old) && highwater scale ";
-    assert!(again.starts_with(begin), "{again}");
-    assert_says(&again, &[" --cluster lab.toml --no-measure-nodes "]);
+    let expected =
+        "(./use old) && highwater scale cpu --cluster lab.toml --no-measure-nodes --nodes 1..4";
+    assert_eq!(again, expected);
     let text = text(&grown);
     let said =
         ["variant old, in turns with 1 more", "nodes alone    not measured: --no-measure-nodes"];

@@ -10,7 +10,7 @@ use highwater_analysis::memory::data_in_memory;
 use highwater_model::display::{bytes, count, foreign};
 use highwater_model::record::{
     AuditExample, AuditStatus, ExperimentRecord, Fault, InvariantRecord, MeasuredRun, RecordRef,
-    RunRecord,
+    RunRecord, SettingOrigin,
 };
 use highwater_next::{again, next_command};
 
@@ -266,6 +266,23 @@ pub(super) fn findings(record: RecordRef<'_>) -> Part {
     }
 }
 
+/// The settings that files or the environment gave, which the command does not repeat.
+fn set_elsewhere(record: RecordRef<'_>) -> Option<String> {
+    let mut all = Vec::new();
+    for (name, settings) in &record.header().command.settings {
+        for setting in settings {
+            let origin = match setting.origin {
+                SettingOrigin::File => "file",
+                SettingOrigin::Environment => "environment",
+                _ => continue,
+            };
+            let value = setting.value.as_deref().unwrap_or("on");
+            all.push(format!("{name} {value} ({origin})"));
+        }
+    }
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
 /// The command that repeats the run, and the next command.
 pub(super) fn repeat(
     record: RecordRef<'_>,
@@ -288,6 +305,9 @@ pub(super) fn repeat(
             @for (label, command) in commands {
                 p { (label) }
                 pre tabindex="0" { code { (command) } }
+            }
+            @if let Some(elsewhere) = is_ours.then(|| set_elsewhere(record)).flatten() {
+                p { "Set outside of the command line: " (elsewhere) "." }
             }
             @if is_ours {
                 p class="term" {

@@ -251,7 +251,8 @@ fn overloaded() -> RunRecord {
 
 /// A search with a mark.
 pub(in crate::render) fn found() -> ExperimentRecord {
-    let last = fixture::open_gate();
+    let mut last = fixture::open_gate();
+    last.header.command = fixture::typed("find", "p99 10ms");
     let mut search = fixture::search(last.plan.definition.objectives.clone());
     search.probes = vec![
         fixture::probe(ProbePurpose::Search, 1_019.0, ProbeVerdict::Failed),
@@ -283,7 +284,9 @@ pub(in crate::render) fn tuned() -> ExperimentRecord {
         }),
         cut_short: false,
     }));
-    tuning::conclude(fixture::closed(), tune, "tune".to_owned())
+    let mut last = fixture::closed();
+    last.header.command = fixture::typed("tune", "over with.axis0=0,1");
+    tuning::conclude(last, tune, "tune".to_owned())
 }
 
 /// Summaries without a record: two comparisons and a plan.

@@ -200,7 +200,8 @@ fn probe(purpose: ProbePurpose, at: f64, verdict: ProbeVerdict) -> ProbeRecord {
 
 /// The run of the quality gate as the last probe of a search with this outcome.
 fn searched(outcome: SearchOutcome, probes: &[ProbeRecord]) -> ExperimentRecord {
-    let last = fixture::open_gate();
+    let mut last = fixture::open_gate();
+    last.header.command = fixture::typed("find", "budget 30m|min-rate 1010|p99 10ms");
     let mut search = fixture::search(last.plan.definition.objectives.clone());
     search.floor = Some(1_010.0);
     search.policy.budget_ns = Some(1_800 * fixture::S);
@@ -345,7 +346,9 @@ fn tuned(sessions: u32) -> ExperimentRecord {
         }),
         cut_short: false,
     }));
-    analysis::tuning::conclude(fixture::closed(), tune, "2026-11-20-tune-cpu".to_owned())
+    let mut last = fixture::closed();
+    last.header.command = fixture::typed("tune", "over batch=100,1k,10k");
+    analysis::tuning::conclude(last, tune, "2026-11-20-tune-cpu".to_owned())
 }
 
 /// Sessions × rows / throughput: each session has one batch in flight at a time.

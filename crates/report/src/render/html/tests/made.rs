@@ -182,7 +182,10 @@ pub(super) fn tuned() -> TuneRecord {
 
 /// The record of a tuning.
 pub(super) fn of_tuning(tune: TuneRecord) -> ExperimentRecord {
-    experiment(Question::Tune(tune), fixture::closed())
+    let mut last = fixture::closed();
+    let flags = "over batch=500,4000,32000|over with.codec=default,best,none";
+    last.header.command = fixture::typed("tune", flags);
+    experiment(Question::Tune(tune), last)
 }
 
 /// The same tuning, stopped before its confirming round.

@@ -6,6 +6,7 @@ mod plotted;
 use highwater_analysis::fixture;
 use highwater_analysis::fixture::group::grouped;
 use highwater_model::judgment::ReasonCode;
+use highwater_model::record::{SettingOrigin, SettingRecord};
 use highwater_sizing::cluster::{SizePlan, WithOrigin, fixture as sizing, size};
 use highwater_sizing::growth::fixture::grown;
 
@@ -118,6 +119,23 @@ fn the_limit_is_at_the_top_of_the_page() {
     assert!(head.contains(said), "{head}");
 }
 
+/// What was typed is in the command; what holds again without it stands beside it.
+#[test]
+fn the_page_repeats_what_was_typed_and_names_what_was_set_elsewhere() {
+    let mut record = fixture::closed();
+    assert!(!html(&record).contains("Set outside of the command line"));
+    for (name, value, origin) in [
+        ("audit", "count", SettingOrigin::Environment),
+        ("seed", "7", SettingOrigin::File),
+        ("timeout", "30s", SettingOrigin::Default),
+    ] {
+        let setting = SettingRecord { value: Some(value.to_owned()), origin };
+        record.header.command.settings.insert(name.to_owned(), vec![setting]);
+    }
+    let elsewhere = "Set outside of the command line: audit count (environment), seed 7 (file).";
+    assert_says(&html(&record), &[elsewhere, "<code>highwater run cpu sqlite: -d 10s</code>"]);
+}
+
 /// The verdict of the confirming round in words, a chart and a table for each axis, and every configuration.
 #[test]
 fn the_page_of_a_tuning_names_the_best_configuration_and_shows_every_axis() {
@@ -138,7 +156,7 @@ fn the_page_of_a_tuning_names_the_best_configuration_and_shows_every_axis() {
         "missed its objective · rejected",
         ">303,000\u{a0}rows/s</td>",
         ">does not count</td>",
-        "--over batch=500,4000,32000 --over with.codec=default,best,none --by throughput",
+        "highwater tune cpu sqlite: --over batch=500,4000,32000 --over with.codec=default,best,none<",
         " --tuned ",
     ];
     assert_says(&page, &said);
