@@ -310,14 +310,17 @@ pub(crate) fn find(
     let mut search = searching(line, streams.iter().position(is_open).unwrap_or(0), record);
     search = search.without(&[THINK]);
     if streams.iter().all(is_open) {
-        // The limit of ops in flight.
-        let limit: Vec<String> = line.values("sessions").map(str::to_owned).collect();
-        search = limit.into_iter().fold(search, |search, limit| search.and("sessions", limit));
+        search = limited(search, line);
     }
     if let Some((name, value)) = bound {
         search = search.and(name, value);
     }
     stated(search, record, measured)
+}
+
+/// With the limit of ops in flight of another command.
+fn limited(line: CommandLine, by: &CommandLine) -> CommandLine {
+    by.values("sessions").fold(line, |line, limit| line.with("sessions", limit))
 }
 
 /// A search whose stream at this position has no pace.
@@ -419,12 +422,13 @@ pub(crate) fn check(header: &Header, run: &RunRecord) -> String {
 
 /// A longer run below the mark that a search found.
 pub(crate) fn soak(
-    line: CommandLine,
+    line: &CommandLine,
     record: &RunRecord,
     measured: &[MeasuredStream<'_>],
 ) -> CommandLine {
     let length = span(longer_ns(record));
-    stated(at(line.turned("run"), measured, COMFORTABLE, length), record, measured)
+    let run = limited(line.clone().turned("run"), line);
+    stated(at(run, measured, COMFORTABLE, length), record, measured)
 }
 
 /// The pace of a stream, in the form of `--stream NAME@PACE`.

@@ -71,7 +71,7 @@ fn a_stream_is_called_by_its_name_where_the_command_did() {
         find_sessions(&line, &record, &measured),
         one_session(line.clone(), &record),
         with_sessions(line.clone(), &record, 3),
-        soak(line, &record, &measured),
+        soak(&line, &record, &measured),
     ] {
         assert_eq!(command.values("stream").count(), 1, "{command}");
         assert!(command.values("stream").all(|own| own.starts_with("insert@")), "{command}");
@@ -111,6 +111,21 @@ fn a_run_lasts_as_long_as_the_ops_of_an_objective_require() {
     assert_eq!(length(&[p99(Some("report"))]).as_deref(), Some("30m"));
     assert_eq!(length(&[p99(None)]).as_deref(), Some("30m"));
     assert_eq!(length(&[p99(Some("another"))]), None);
+}
+
+/// At a rate, sessions are the limit of ops in flight.
+#[test]
+fn a_rate_keeps_its_limit_of_sessions() {
+    let mut record = fixture::open_gate();
+    let original = record.clone();
+    let measured = measured_streams(&original);
+    record.header.command = fixture::typed("run", "duration 10s|p99 10ms|rate 1k|sessions 8");
+    let search = find(&line(&record), &record, &measured, None);
+    insta::assert_snapshot!(search, @"highwater find cpu sqlite: --p99 10ms -c 8");
+    let mut found = CommandLine::typed(&record.header, &record, false);
+    "find".clone_into(&mut found.name);
+    let run = soak(&found, &record, &measured);
+    insta::assert_snapshot!(run, @"highwater run cpu sqlite: --p99 10ms -c 8 --rate 700 -d 30s");
 }
 
 #[test]

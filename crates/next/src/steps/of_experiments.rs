@@ -129,7 +129,7 @@ pub(super) static CASES: &[Case] = &[
     Case::new(
         "a mark was confirmed",
         |s| of_mark(s, |search, _| search.soak().is_none() && !s.measured.is_empty()),
-        |s| commands::soak(s.line(), s.run, s.measured).to_string(),
+        |s| commands::soak(&s.line(), s.run, s.measured).to_string(),
     ),
     Case::answered("a mark was confirmed, and held for long", |s| of_mark(s, |_, _| true)),
     Case::new(
