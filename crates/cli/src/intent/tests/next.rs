@@ -23,13 +23,17 @@ const COMMANDS: [&CommandSpec; 5] = [
     &commands::scale::COMMAND,
 ];
 
-/// A value that holds what a shell would split, and what may not be in a record.
+/// A value that holds what a shell would split, and what may not be in a record, by the flag's placeholder.
 fn sample(flag: &Flag) -> &'static str {
-    match flag.next {
-        Next::RepeatedUrl => "http://me:secret@h:9100/metrics?a=b&c=d",
-        Next::RepeatedCommand => "new=PGPASSWORD=secret ./restart.sh 'a b'",
-        Next::Repeated | Next::LeftOut if flag.repeats => "a=b c|a2=it's",
-        Next::Repeated | Next::LeftOut => "7",
+    let placeholder = flag.value.unwrap_or_default();
+    if placeholder.contains("COMMAND") {
+        "new=PGPASSWORD=secret ./restart.sh 'a b'"
+    } else if ["URL", "TARGET"].iter().any(|word| placeholder.contains(word)) {
+        "http://me:secret@h:9100/metrics?a=b&c=d"
+    } else if flag.repeats {
+        "a=b c|a2=it's"
+    } else {
+        "7"
     }
 }
 
