@@ -138,8 +138,9 @@ fn ended_by(record: &RunRecord, kind: IncidentKind) -> Option<Reason> {
 }
 
 fn client_saturated(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
-    // Against a sink, saturation of the load generator is the purpose of the run.
-    if record.target.sink {
+    // Against a sink, saturation of the load generator is the purpose of the run. A simulated target computes in this
+    // process, and its seconds are not those of the CPU.
+    if record.target.sink || record.target.simulated {
         return None;
     }
     let mut places: Vec<String> = record

@@ -3,7 +3,8 @@
 //! Time is the duration of probes. Must not read a clock.
 
 use highwater_model::numbers::to_f64;
-use highwater_model::search::{ProbePurpose, ProbeRecord};
+use highwater_model::search::{ProbePurpose, ProbeRecord, SearchAxis};
+use highwater_model::units::Nanos;
 
 use super::history::ProbeHistory;
 use super::step::is_same;
@@ -181,6 +182,16 @@ impl ProbeHistory<'_> {
         let all = self.policy().confirmations.saturating_add(1);
         let least = self.policy().confirmation_ns;
         needed > self.longest_ns(ProbePurpose::Search, all).max(least)
+    }
+
+    /// The lowest rate that can still be confirmed after one more probe: a step below it could not decide anything.
+    pub(super) fn least_confirmable(&self) -> f64 {
+        let policy = self.policy();
+        if policy.axis != SearchAxis::Rate || policy.budget_ns.is_none() {
+            return 0.0;
+        }
+        let all = policy.confirmations.saturating_add(1);
+        policy.units_needed / Nanos(self.longest_ns(ProbePurpose::Search, all)).as_secs_f64()
     }
 
     fn longest_ns(&self, purpose: ProbePurpose, probes: u32) -> u64 {

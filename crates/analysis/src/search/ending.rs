@@ -37,7 +37,7 @@ pub(super) fn nothing_confirmed(history: &ProbeHistory<'_>, why: NoMarkReason) -
     let above = history.high();
     NoMark {
         why: outlasted(history, why),
-        highest_met: history.low().map(|low| low.at),
+        highest_met: history.shown_to_hold(),
         estimate: estimate(history),
         lowest_failed: failed.map(|failed| failed.at),
         limited_by: above.map_or_else(Vec::new, |value| value.reasons.clone()),

@@ -178,6 +178,15 @@ impl<'a> ProbeHistory<'a> {
         passed.last()
     }
 
+    /// The highest value below all that did not pass of which a probe met the objective as measured: one with too few ops
+    /// shows nothing.
+    pub(super) fn shown_to_hold(&self) -> Option<f64> {
+        let passed = self.values.iter().take_while(|v| v.status == Status::Met);
+        let held =
+            |at: f64| judged(self.probes).any(|probe| is_same(probe.at, at) && has_held(probe));
+        passed.map(|value| value.at).filter(|at| held(*at)).last()
+    }
+
     /// The highest value with all its confirmations, below all that did not pass.
     pub(super) fn confirmed(&self) -> Option<&Value> {
         let passed = self.values.iter().take_while(|v| v.status == Status::Met);

@@ -243,7 +243,8 @@ fn down(history: &ProbeHistory<'_>, high: &Value) -> Step {
         Some(mark) => (mark * below(history)).min(high.at / grow(SQRT_2, streak - GUESSES)),
         None => high.at / grow(2.0, streak - 1),
     };
-    history.probe(at.max(lowest))
+    let least = history.least_confirmable().min(high.at / width);
+    history.probe(at.max(lowest).max(least))
 }
 
 /// Narrows the bracket, then confirms its lower end. If not even its upper end can be confirmed in the remaining time,

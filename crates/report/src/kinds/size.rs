@@ -7,7 +7,9 @@ pub(crate) mod decision;
 #[cfg(test)]
 mod tests;
 
-use highwater_model::display::{about, foreign, percent, percent_whole, plain, rate, significant};
+use highwater_model::display::{
+    about, count, foreign, percent, percent_whole, plain, rate, significant,
+};
 use highwater_sizing::cluster::{
     Alternative, Estimate, Input, ModelPlan, NeedPlan, Origin, SHORTAGE, SizeAxis, SizePlan,
     estimate, length,
@@ -257,13 +259,20 @@ fn answer(plan: &SizePlan) -> Answer {
     let noun = plan.axis.noun();
     let needs = format!("{}{}", decision::needs(plan), decision::conditions(plan));
     let counted = plan.sized(nodes.planned);
-    let (figure, unit) = match (nodes.reached, plan.machines()) {
-        (false, _) => (format!("no number of {noun}"), String::new()),
-        (true, 1) => (decision::least(plan.is_least(), nodes.planned), noun_of(plan).to_owned()),
-        (true, machines) => {
-            let each = decision::least(plan.is_least(), nodes.planned);
+    let none = (format!("no number of {noun}"), String::new());
+    let (figure, unit) = match plan.machines() {
+        _ if !nodes.reached || plan.is_least() => none,
+        1 => (count(nodes.planned.into()), noun_of(plan).to_owned()),
+        machines => {
+            let each = count(nodes.planned.into());
             (plural(machines as usize, "machine"), format!("of {each} {} each", noun_of(plan)))
         }
+    };
+    // What is true of a number at best says nothing of a cluster to buy.
+    let (condition, basis) = if plan.is_least() {
+        (format!("is expected to be enough for {needs}"), format!("at best {counted}"))
+    } else {
+        (format!("for {needs}"), capacity)
     };
     let interval = match (nodes.interval, nodes.to_prove) {
         (Some(interval), _) => format!(
@@ -283,10 +292,10 @@ fn answer(plan: &SizePlan) -> Answer {
         ),
         figure,
         unit,
-        condition: format!("for {needs}"),
+        condition,
         caveat: nodes.to_prove.map(|_| "unproven: beyond twice the largest measured size"),
         interval,
-        basis: capacity,
+        basis,
         limit: fewer(plan),
         judgments: judgments(plan),
         keys: keys(plan),
@@ -371,6 +380,9 @@ fn judgments(plan: &SizePlan) -> Vec<JudgmentLine> {
 
 fn keys(plan: &SizePlan) -> Vec<KeyFigure> {
     let nodes = &plan.nodes;
+    if plan.is_least() {
+        return Vec::new();
+    }
     let mut keys: Vec<KeyFigure> = plan
         .needs
         .iter()

@@ -373,6 +373,9 @@ fn without_draft(directory: &Path) -> UserError {
 /// The name of the newest run.
 const LAST: &str = "last";
 
+/// Maximum number of ids that an ambiguous part of one lists.
+const CANDIDATES_SHOWN: usize = 5;
+
 /// Finds a run below `root` by path, id, or a unique beginning or end of the id; the newest for `last` and `None`.
 pub fn find(root: &Path, run: Option<&str>) -> Result<PathBuf, UserError> {
     if let Some(path) = run.map(Path::new).filter(|path| path.exists()) {
@@ -404,8 +407,15 @@ pub fn find(root: &Path, run: Option<&str>) -> Result<PathBuf, UserError> {
         [one] => Ok(root.join(one)),
         several if several.iter().any(|id| *id == part) => Ok(root.join(part)),
         several => {
-            Err(file_error(&root.join(part), format!("{} runs {by} like this", several.len()))
-                .with_hint("give more of the id"))
+            let mut newest = several.to_vec();
+            newest.sort_by_key(|id| std::cmp::Reverse(age(root, id)));
+            let newest: Vec<&str> =
+                newest.iter().take(CANDIDATES_SHOWN).map(|id| id.as_str()).collect();
+            let cause = format!("{} runs {by} with `{part}`", several.len());
+            Err(UserError::usage(cause).with_hint(format!(
+                "name one of them by its id; the newest: {}",
+                newest.join(", ")
+            )))
         }
     }
 }

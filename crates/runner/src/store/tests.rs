@@ -63,12 +63,15 @@ fn runs_are_found_by_path_id_a_unique_beginning_or_end_and_as_the_last() {
     let found = |run| find(root.path(), run).map(|path| path.file_name().unwrap().to_owned());
     assert_eq!(found(Some("2026-01-01")).unwrap(), "2026-01-01-cpu-aa");
     assert_eq!(found(Some("2026-01-02-cpu-bb")).unwrap(), "2026-01-02-cpu-bb");
-    assert!(found(Some("2026-01-02")).unwrap_err().to_string().contains("2 runs begin like this"));
+    let ambiguous = found(Some("2026-01-02")).unwrap_err();
+    assert!(ambiguous.to_string().contains("2 runs begin with `2026-01-02`"), "{ambiguous}");
+    let hint = ambiguous.hint.unwrap_or_default();
+    assert!(hint.contains("2026-01-02-cpu-bb-2") && !hint.contains("2026-01-01"), "{hint}");
     assert!(found(Some("2027")).unwrap_err().to_string().contains("no such run"));
     assert_eq!(found(Some("aa")).unwrap(), "2026-01-01-cpu-aa");
     assert!(found(Some("a")).unwrap_err().to_string().contains("no such run"), "not a whole word");
     leave(root.path(), "2026-01-03T00-00-00-kv-aa", 1);
-    assert!(found(Some("aa")).unwrap_err().to_string().contains("2 runs end like this"));
+    assert!(found(Some("aa")).unwrap_err().to_string().contains("2 runs end with `aa`"));
     assert_eq!(found(Some("last")).unwrap(), found(None).unwrap());
     assert_eq!(found(Some("last")).unwrap(), "2026-01-03T00-00-00-kv-aa");
 }

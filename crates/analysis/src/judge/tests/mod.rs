@@ -83,6 +83,12 @@ fn a_busy_load_generator_is_unsound_from_its_limit_on() {
     assert_eq!(busy(0.85), VALID);
     let saturated = invalid(ReasonCode::ClientSaturated);
     assert_eq!(busy(0.86), saturated);
+    // Of a simulated target the CPU's seconds are not those of the run.
+    let of_model = |record: &mut RunRecord| {
+        record.target.simulated = true;
+        record.clients[0].cpu_fraction = 1.5;
+    };
+    assert_eq!(spoilt(of_model), VALID);
     // 421,200 rows/s need a ceiling of 1.5 times that.
     let ceiling = |c| spoilt(|record| record.clients[0].calibrated_ceiling = Some(c));
     assert_eq!(ceiling(640_000.0), VALID);

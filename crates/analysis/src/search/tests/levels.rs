@@ -5,7 +5,8 @@ use std::ops::RangeInclusive;
 use highwater_model::judgment::ReasonCode;
 use highwater_model::numbers::{len_to_f64, round_to_u64};
 use highwater_model::search::{
-    Estimate, ProbePurpose, ProbeRecord, ProbeVerdict, SearchOutcome, SearchPolicy, SearchRecord,
+    Estimate, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchOutcome, SearchPolicy,
+    SearchRecord,
 };
 use highwater_model::units::Nanos;
 
@@ -14,7 +15,7 @@ use crate::fixture::{S, probe};
 use crate::search::accuracy::harness::{Shown, Target, find};
 use crate::search::accuracy::{Kind, Levels, cluster, levels};
 use crate::search::step::is_same;
-use crate::search::{PROBES_OF_NINE_IN_TEN, Step, late_bursts, measured_ns, next};
+use crate::search::{PROBES_OF_NINE_IN_TEN, Step, end_early, late_bursts, measured_ns, next};
 use crate::synthetic::{Noise, seeds_of_version};
 
 /// Minimum fraction of confirmed values from 3% below the truth to 2% above, and maximum fraction
@@ -310,6 +311,40 @@ fn late_ops_are_in_bursts_if_their_margin_is_wider_than_that_of_single_ones() {
     // One op was late.
     assert_eq!(found(75_370.0, 15.4, 0.09, 0.46), None);
     assert_eq!(found(75_370.0, 15.4, 0.0, 0.3), None);
+}
+
+/// A busy server of which nothing passed: a rate of a few ops per minute would neither pass nor be confirmed.
+#[test]
+fn no_step_down_goes_below_the_rates_that_can_be_confirmed() {
+    let probes = [
+        (ProbePurpose::Search, 55_890.0, 20.7, 20.0, 40.0),
+        (ProbePurpose::Search, 40_000.0, 29.0, 15.0, 31.0),
+        (ProbePurpose::Search, 30_000.0, 38.0, 12.0, 26.0),
+        (ProbePurpose::Search, 22_000.0, 44.0, 10.0, 22.0),
+    ];
+    let Step::Probe { at } = after(&probes) else { panic!("{:?}", after(&probes)) };
+    // What is left has 69 s for each of four, and 1,159 ops are needed.
+    assert!((14_000.0..22_000.0).contains(&at), "{at}");
+}
+
+#[test]
+fn a_rate_of_too_few_ops_is_not_said_to_have_passed() {
+    let search = first_search();
+    let few = ProbeRecord {
+        late: Some(3.0),
+        pressure: Some(1.5),
+        measured_ns: 32 * S,
+        took_ns: 39 * S,
+        ..probe(ProbePurpose::Search, 20_780.0, ProbeVerdict::TooFewOps)
+    };
+    let ended = |probes: &[ProbeRecord]| match end_early(&search, probes, NoMarkReason::BudgetSpent)
+    {
+        SearchOutcome::NoMark(no_mark) => no_mark.highest_met,
+        SearchOutcome::Mark(mark) => panic!("{mark:?}"),
+    };
+    assert_eq!(ended(std::slice::from_ref(&few)), None);
+    let passed = ProbeRecord { verdict: ProbeVerdict::Passed, at: 15_000.0, ..few.clone() };
+    assert_eq!(ended(&[passed, few]), Some(15_000.0));
 }
 
 #[test]

@@ -63,7 +63,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
   highwater find cpu $URL --quick --dry-run
       the planned probes and their duration
   highwater find cpu $URL --stream insert@50k --stream dashboards@find --p99 2s
-      the highest rate of queries during 1,000 rows/s of ingest
+      the highest rate of queries during 50,000 rows/s of ingest
   highwater find cpu $URL --axis sessions --p99 100ms
       the highest number of sessions within the objective
   highwater find cpu $URL --min-rate 50k

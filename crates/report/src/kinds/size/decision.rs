@@ -150,8 +150,8 @@ pub(crate) fn proven_by(plan: &SizePlan, proof: ToProve) -> String {
     if proof.expected.is_none() {
         let least = count(proof.low.into());
         return format!(
-            "no number is expected to be enough; measure {next} next: at the upper end of their 90% interval {least} \
-             {noun} are then expected to be enough"
+            "measure {next} next: if they reach the upper end of their 90% interval, {least} {noun} are then expected to be \
+             enough"
         );
     }
     let then = proof.interval.map_or_else(String::new, |ends| {

@@ -9,8 +9,8 @@ use highwater_analysis::judge::MeasuredStream;
 use highwater_analysis::memory::data_in_memory;
 use highwater_model::display::{bytes, count, foreign};
 use highwater_model::record::{
-    AuditExample, AuditStatus, ExperimentRecord, Fault, InvariantRecord, MeasuredRun, RecordRef,
-    RunRecord, SettingOrigin,
+    AuditExample, AuditStatus, ExperimentRecord, Fault, InvariantRecord, MeasuredRun, Question,
+    RecordRef, RunRecord, SettingOrigin,
 };
 use highwater_next::{again, next_command};
 
@@ -322,7 +322,12 @@ pub(super) fn repeat(
 /// A citation of the answer with target, record, and seed; empty for an answer that must not be quoted.
 fn cited(record: RecordRef<'_>, answer: &Answer) -> Markup {
     let run = record.measured_run();
-    let target = foreign(&run.target.urls.join(" "), REASON);
+    // The last run of a growth has the target of one size.
+    let targets = match record.experiment().map(|of| &of.question) {
+        Some(Question::Scale(scale)) => &scale.targets,
+        _ => &run.target.urls,
+    };
+    let target = foreign(&targets.join(" "), REASON);
     html! {
         @if let Some(caveat) = answer.caveat {
             p class="note" { (first_upper(caveat)) "." }
