@@ -138,15 +138,15 @@ fn ended_by(record: &RunRecord, kind: IncidentKind) -> Option<Reason> {
 }
 
 fn client_saturated(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
-    // Against a sink, saturation of the load generator is the purpose of the run. A simulated target computes in this
-    // process, and its seconds are not those of the CPU.
-    if record.target.sink || record.target.simulated {
+    // Against a sink, saturation of the load generator is the purpose of the run.
+    if record.target.sink {
         return None;
     }
     let mut places: Vec<String> = record
         .clients
         .iter()
-        .filter(|client| client.cpu_fraction > CLIENT_CPU_LIMIT)
+        // A simulated target computes in this process, and its seconds are not those of the CPU.
+        .filter(|client| !record.target.simulated && client.cpu_fraction > CLIENT_CPU_LIMIT)
         .map(|client| {
             let (share, cores) = (&client.share, client.cores);
             let [used, limit] = [client.cpu_fraction, CLIENT_CPU_LIMIT].map(percent);
