@@ -463,7 +463,7 @@ pub enum SettingOrigin {
     Tuned,
     /// The command line.
     CommandLine,
-    /// Highwater, from what it found: the nodes of a cluster, the begin of the rows that are there.
+    /// Highwater, by observation: the nodes of a cluster, the begin of existing rows.
     Derived,
     /// The experiment, for one of its trials, in place of the other values.
     Trial,

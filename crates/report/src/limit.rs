@@ -217,7 +217,7 @@ fn by_program(of: &LimitingResource) -> String {
     // A user may see the processes of others, but not which of them listens where.
     let others = match server {
         Some(_) => "other programs",
-        None => "the database and other programs, which cannot be told apart",
+        None => "the database and other programs, which cannot be separated",
     };
     let parts = [(server.unwrap_or(0.0), program.as_str()), (client, "Highwater"), (rest, others)];
     let parts = parts.iter().filter(|(part, _)| *part >= SMALL_PART);
@@ -427,7 +427,7 @@ mod tests {
         insta::assert_snapshot!(lines.join("\n"), @"
         CPU of the host, 100%: 46% postgres, 38% Highwater, 16% other programs
         CPU of the host, 100%: 70% the database, 30% Highwater
-        CPU of the host, 100%: 38% Highwater, 62% the database and other programs, which cannot be told apart
+        CPU of the host, 100%: 38% Highwater, 62% the database and other programs, which cannot be separated
         CPU of the host, 100%: 46% a [31m-program-with-…, 38% Highwater, 16% other programs
         ");
     }

@@ -71,7 +71,7 @@ pub(crate) struct HeldLeases {
 }
 
 /// Takes the leases of a run, or those of a command that drops tables and has no plan; or reports their holders.
-/// `watching` receives a description of what it waits for.
+/// `watching` receives a description of the awaited event.
 pub(crate) async fn take(
     admin: &mut dyn Admin,
     tables: &[&str],

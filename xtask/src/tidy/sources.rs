@@ -8,7 +8,7 @@ const LONGEST_FILE: usize = 800;
 /// The maximum for files of tests, which are read one test at a time.
 const LONGEST_TEST_FILE: usize = 1_000;
 
-/// Each Rust file says what it is for, and is not too long.
+/// Each Rust file states its purpose, and is not too long.
 pub(super) fn is_short_and_says_its_purpose(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.with_extension("rs") {
@@ -23,7 +23,7 @@ pub(super) fn is_short_and_says_its_purpose(tree: &Tree) -> Vec<Finding> {
             .strip_prefix("//! ")
             .is_some_and(|said| said.starts_with(char::is_alphanumeric) || said.starts_with('`'))
         {
-            let hint = "say in a sentence what it is for, and what must not be in it";
+            let hint = "state its purpose in a sentence, and what must not be in it";
             findings.push(Finding::at(path, 1, "the file does not open with `//!`", hint));
         }
     }

@@ -97,7 +97,7 @@ fn an_exhausted_credit_makes_the_disk_the_limit() {
     let by = limit(&record).unwrap().by.unwrap();
     assert_eq!(by.resource, R::Disk, "{by:?}");
     assert_eq!(by.value(LimitFigure::CreditLeft), Some(0.0));
-    // The first figure is the mean of the phase, as on its chart; the one that decides has a name of its own.
+    // The first figure is the mean of the phase, as on its chart; the figure that decides has another name.
     let [mean, at_end] =
         [LimitFigure::Busy, LimitFigure::BusyAtEnd].map(|of| by.value(of).unwrap());
     assert!(mean < 0.5 && at_end > 0.999, "{by:?}");

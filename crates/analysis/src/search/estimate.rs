@@ -4,7 +4,7 @@
 //! Must not select the next probe.
 //!
 //! - *Fractions of late or failed ops*: the rate at which a line through the logarithms of these
-//!   fractions crosses the allowed fraction. Each point has the margin of its own fraction, plus a
+//!   fractions crosses the allowed fraction. Each point has the margin of its fraction, plus a
 //!   margin that grows with its distance from the crossing, since a line is only approximately right.
 //!   The interval is Fieller's (E. C. Fieller, Journal of the Royal Statistical Society B 16, 1954),
 //!   which is exact for the ratio of two estimates. The rates that overloaded probes reached limit

@@ -211,7 +211,7 @@ impl Canary<'_> {
     }
 }
 
-/// Rows sent with columns of a rejected row. Each may also be rejected because of its own values: if two of
+/// Rows sent with columns of a rejected row. Each may also be rejected because of its values: if two of
 /// three rows are, all of these are rejected by chance once in 650 times.
 const EXCHANGES_MAX: usize = 16;
 /// Rows tried to find the first rejected one.
