@@ -133,6 +133,11 @@ impl OpBodyDefinition {
         }
     }
 
+    /// Whether it writes the next rows of a table.
+    pub(super) fn is_insert(&self) -> bool {
+        matches!(self, Self::Insert { .. })
+    }
+
     /// Its statements in all dialects.
     pub(super) fn statements(&self) -> Vec<&Sql> {
         match self {

@@ -483,14 +483,7 @@ impl<'a> Section<'a> {
     /// there is none.
     pub(crate) fn float(&self, key: &'static str, default: Option<f64>) -> f64 {
         let entry = self.unless(default.as_ref(), key, "1.0");
-        let read = entry.and_then(|entry| {
-            let number = match entry.value() {
-                DeValue::String(text) => entry.float_parameter(text),
-                _ => entry.float(),
-            };
-            number.or_else(|| entry.wrong_type("a finite number", entry.type_name()))
-        });
-        read.or(default).unwrap_or(0.0)
+        entry.and_then(Entry::finite).or(default).unwrap_or(0.0)
     }
 
     /// The section of an optional key.
@@ -565,7 +558,11 @@ impl<'s> Entry<'s> {
     }
 
     /// Reports a type other than the expected one.
-    pub(crate) fn wrong_type<T>(self, expected: &str, found: &str) -> Option<T> {
+    pub(crate) fn wrong_type<T>(self, expected: &str) -> Option<T> {
+        self.unexpected(expected, &format!("this {}", self.type_name()))
+    }
+
+    fn unexpected<T>(self, expected: &str, found: &str) -> Option<T> {
         let (key, place) = (self.key, &self.section.place);
         let message = format!("`{key}` of {place} must be {expected}, not {found}");
         self.error(message, format!("write {}", example_of(expected)))
@@ -575,7 +572,7 @@ impl<'s> Entry<'s> {
     pub(crate) fn text(self) -> Option<String> {
         match self.value() {
             DeValue::String(text) => Some(self.section.reader.interpolate(text, &self.span())),
-            _ => self.wrong_type("text in quotes", self.type_name()),
+            _ => self.wrong_type("text in quotes"),
         }
     }
 
@@ -594,7 +591,7 @@ impl<'s> Entry<'s> {
         let element = |value| Entry { value, ..self };
         match self.value() {
             DeValue::Array(elements) => Some(elements.iter().map(element).collect()),
-            _ => self.wrong_type("a list", self.type_name()),
+            _ => self.wrong_type("a list"),
         }
     }
 
@@ -604,51 +601,57 @@ impl<'s> Entry<'s> {
             DeValue::Table(table) => {
                 Some(Section::new(place, self.span(), self.section.reader, table))
             }
-            _ => self.wrong_type("a table", self.type_name()),
+            _ => self.wrong_type("a table"),
         }
     }
 
     /// The number of a literal or of a parameter of `kind`; times are in milliseconds.
     pub(crate) fn number(self, kind: ParameterKind) -> Option<i64> {
-        let literal = match self.value() {
-            DeValue::String(text) => match parameter_in(text) {
-                Some((name, negative)) => return self.parameter(name, negative, kind),
-                None if kind == ParameterKind::Integer => None,
-                None => kind.parse(text),
-            },
+        let expected = match kind {
+            ParameterKind::Integer => "a whole number",
+            _ => kind.example(),
+        };
+        let literal = || match self.value() {
             DeValue::Integer(_) if kind == ParameterKind::Integer => self.integer(),
+            DeValue::String(text) if kind != ParameterKind::Integer => kind.parse(text),
             DeValue::Datetime(time) if kind == ParameterKind::Timestamp => {
                 kind.parse(&time.to_string())
             }
             _ => None,
         };
-        let found = format!("this {}", self.type_name());
-        literal.or_else(|| self.wrong_type(kind.example(), &found))
+        let parameter = |of: &Setting| of.number().filter(|_| of.kind() == kind);
+        self.literal_or_parameter(expected, literal, parameter, i64::checked_neg)
     }
 
-    /// The number of a parameter with a type.
-    fn parameter(self, name: &str, negative: bool, kind: ParameterKind) -> Option<i64> {
-        let setting = self.known_parameter(name)?;
-        if setting.kind() != kind {
-            let found = format!("the {} parameter `{name}`", setting.kind());
-            return self.wrong_type(kind.example(), &found);
-        }
-        let number = setting.number()?;
-        if negative { number.checked_neg() } else { Some(number) }
+    /// The finite number of a literal or of a parameter of any type.
+    fn finite(self) -> Option<f64> {
+        let parameter = |of: &Setting| of.in_text().parse().ok().filter(|n: &f64| n.is_finite());
+        self.literal_or_parameter("a finite number", || self.float(), parameter, |n| Some(-n))
     }
 
-    fn float_parameter(self, text: &str) -> Option<f64> {
-        let (name, negative) = parameter_in(text)?;
-        let number: f64 = self.known_parameter(name)?.in_text().parse().ok()?;
-        Some(if negative { -number } else { number }).filter(|number| number.is_finite())
-    }
-
-    fn known_parameter(self, name: &str) -> Option<Setting> {
-        let setting = self.section.reader.setting(name, &self.span());
-        if setting.is_none() {
+    /// The number of a literal, or of a parameter that may be negated; anything else is reported.
+    fn literal_or_parameter<T>(
+        self,
+        expected: &str,
+        literal: impl FnOnce() -> Option<T>,
+        parameter: impl FnOnce(&Setting) -> Option<T>,
+        negated: impl FnOnce(T) -> Option<T>,
+    ) -> Option<T> {
+        let name = match self.value() {
+            DeValue::String(text) => parameter_in(text),
+            _ => None,
+        };
+        let Some((name, negative)) = name else {
+            return literal().or_else(|| self.wrong_type(expected));
+        };
+        let Some(setting) = self.section.reader.setting(name, &self.span()) else {
             self.section.failed.set(true);
-        }
-        setting
+            return None;
+        };
+        let number = parameter(&setting);
+        let number = if negative { number.and_then(negated) } else { number };
+        let found = format!("the {} parameter `{name}`", setting.kind());
+        number.or_else(|| self.unexpected(expected, &found))
     }
 
     /// The number of a TOML integer.
@@ -677,7 +680,7 @@ fn example_of(expected: &str) -> &str {
         "text in quotes" | "text" => "\"…\", in quotes",
         "boolean" => "true or false",
         "float" | "a finite number" => "a number such as 1.5",
-        "integer" | "bigint" => "a whole number such as 5",
+        "a whole number" | "integer" | "bigint" => "a whole number such as 5",
         "timestamp" => "\"2016-01-01T00:00:00Z\", in quotes",
         other => other,
     }

@@ -183,9 +183,7 @@ impl Workload {
 
     fn changes_rows(&self, op: OpId) -> bool {
         let body = self.op_definition(op).map(|op| &op.body);
-        body.is_some_and(|body| {
-            matches!(body, OpBodyDefinition::Insert { .. }) || body.writes().is_some()
-        })
+        body.is_some_and(|body| body.is_insert() || body.writes().is_some())
     }
 }
 

@@ -101,7 +101,7 @@ fn check_reads_a_workload_file_and_shows_every_mistake_at_its_place() {
 
     hint: add [ops.NAME] with `insert`, `sql` or `transaction`
 
-    error: `name` of the workload file must be text in quotes, not integer
+    error: `name` of the workload file must be text in quotes, not this integer
       --> wrong.toml:1:8
        |
      1 | name = 1

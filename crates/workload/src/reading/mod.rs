@@ -118,12 +118,15 @@ fn read_invariant(entry: Entry<'_>) -> Option<InvariantDefinition> {
 
 /// The expected single value of the response, as text.
 fn read_expected(entry: Entry<'_>) -> Option<String> {
-    match entry.value() {
-        DeValue::String(_) => entry.text(),
-        DeValue::Integer(number) => Some(number.as_str().replace('_', "")),
-        DeValue::Boolean(is) => Some(is.to_string()),
-        _ => entry.wrong_type("an integer, a text, true or false", entry.type_name()),
-    }
+    let number = match entry.value() {
+        DeValue::String(_) => return entry.text(),
+        DeValue::Boolean(is) => return Some(is.to_string()),
+        DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix()).ok(),
+        _ => None,
+    };
+    number
+        .map(|number| number.to_string())
+        .or_else(|| entry.wrong_type("an integer, a text, true or false"))
 }
 
 /// Reads `[parameters]` and passes the chosen or default values to the reader.

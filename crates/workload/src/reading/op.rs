@@ -142,13 +142,14 @@ pub(super) fn read_stream(entry: Entry<'_>, ops: &[OpDefinition]) -> Option<Stre
         unit: unit?,
         arrivals: arrivals?,
     };
-    check_mix(&part, &stream, ops);
+    if part.good(()).is_some() {
+        check_mix(&part, &stream, ops);
+    }
     Some(stream)
 }
 
 fn read_weight(entry: Entry<'_>) -> Option<u32> {
-    let weight = entry.number(ParameterKind::Integer);
-    let weight = weight.and_then(|number| u32::try_from(number).ok());
+    let weight = u32::try_from(entry.number(ParameterKind::Integer)?).ok();
     weight.filter(|weight| *weight <= 1_000_000).or_else(|| {
         let hint = "a whole number from 0, for never, to 1,000,000";
         entry.error(format!("`{}` has no usable weight", entry.key), hint)
@@ -159,10 +160,9 @@ fn read_weight(entry: Entry<'_>) -> Option<u32> {
 /// of its ops write, each op visits all weights.
 fn check_mix(part: &Section<'_>, stream: &StreamSpec, ops: &[OpDefinition]) {
     let mix = || stream.ops.iter().filter_map(|(id, _)| ops.get(usize::from(id.0)));
-    let is_insert = |op: &&OpDefinition| matches!(op.body, OpBodyDefinition::Insert { .. });
     let is_transaction =
         |op: &OpDefinition| matches!(op.body, OpBodyDefinition::Transaction { .. });
-    let inserts = mix().filter(is_insert).count();
+    let inserts = mix().filter(|op| op.body.is_insert()).count();
     let good = match stream.unit {
         Unit::Rows => inserts == 1 && stream.ops.len() == 1,
         Unit::Queries => inserts == 0 && !stream.ops.is_empty(),

@@ -206,11 +206,16 @@ fn read_conditional(part: &Section<'_>, entry: Entry<'_>) -> Option<String> {
         let Some(condition) = of.optional(key) else {
             continue;
         };
-        if let [left, right] = of.texts(key).as_slice() {
-            counts &= (left == right) == expected;
-        } else {
-            let message = format!("`{key}` of {} is not two texts", of.place);
-            condition.error::<()>(message, format!("{key} = [\"${{parameter}}\", \"value\"]"));
+        let texts: Option<Vec<String>> =
+            condition.list().and_then(|all| all.into_iter().map(Entry::text).collect());
+        match texts.as_deref() {
+            None => {}
+            Some([left, right]) => counts &= (left == right) == expected,
+            Some(_) => {
+                let message = format!("`{key}` of {} is not two texts", of.place);
+                let hint = format!("{key} = [\"${{parameter}}\", \"value\"]");
+                condition.error::<()>(message, hint);
+            }
         }
     }
     of.finish();

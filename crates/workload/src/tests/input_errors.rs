@@ -113,6 +113,81 @@ fn every_error_of_a_bad_file_is_found_at_its_place() {
     assert_eq!(shown(include_str!("bad.toml")), include_str!("bad.txt"));
 }
 
+/// A value that cannot be read is not reported a second time for what it would have been.
+#[test]
+fn one_mistake_is_one_error() {
+    let text = r#"
+format = 1
+name = "w"
+version = 1
+summary = "s"
+[parameters]
+mode = { type = "text", default = "live" }
+least = { type = "integer", default = -9223372036854775808 }
+[entities.e]
+count = 4
+attributes = [
+  { name = "a", generator = "choice", values = ["x", "y"], weights = ["a", 1] },
+  { name = "b", generator = "choice", values = ["x", "y"], weights = 7 },
+]
+[tables.t]
+create = { any = ["CREATE", { sql = "x", when = 5 }, { sql = "x", unless = [1, "2"] }] }
+key = { any = "x" }
+columns = [
+  { name = "a", type = "bigint", generator = "zipfian", min = 1, max = 10, theta = "${thta}" },
+  { name = "b", type = "bigint", generator = "zipfian", min = 1, max = 10, theta = "${mode}" },
+  { name = "c", type = "bigint", generator = "uniform", min = 0, max = "-${least}" },
+  { name = "d", type = "timestamp", generator = "timeline",
+    start = "2016-01-01T00:00:00Z", interval = "1s", jitter = ["1x", "2s"] },
+]
+[ops.ask]
+sql.any = "SELECT 1"
+[streams.s]
+unit = "queries"
+arrivals = "constant"
+ops = { ask = "often" }
+[streams.t]
+unit = "queries"
+arrivals = "constant"
+ops = { aks = 1 }
+"#;
+    insta::assert_snapshot!(shown(text), @r#"
+    12:71 «"a"» `weights` of attribute `a` of entity `e` must be a whole number, not this string
+        write a whole number such as 5
+    13:70 «7» `weights` of attribute `b` of entity `e` must be a list, not this integer
+        write [first, second]
+    16:49 «5» `when` of a statement for `any` of `create` of table `t` must be a list, not this integer
+        write [first, second]
+    16:77 «1» `unless` of a statement for `any` of `create` of table `t` must be text in quotes, not this integer
+        write "…", in quotes
+    19:85 «${thta}» unknown parameter `thta`
+        known here: least, mode
+    20:84 «"${mode}"» `theta` of column `b` of table `t` must be a finite number, not the text parameter `mode`
+        write a number such as 1.5
+    21:72 «"-${least}"» `max` of column `c` of table `t` must be a whole number, not the integer parameter `least`
+        write a whole number such as 5
+    23:64 «"1x"» `jitter` of column `d` of table `t` must be a duration such as 500ms, 10s, 5m, 12h or 3d, not this string
+        write a duration such as 500ms, 10s, 5m, 12h or 3d
+    30:15 «"often"» `ask` of `ops` of stream `s` must be a whole number, not this string
+        write a whole number such as 5
+    34:9 «aks» unknown op `aks`
+        did you mean `ask`?
+    "#);
+}
+
+#[test]
+fn an_expected_integer_is_its_value_however_it_is_written() {
+    for equals in ["16", "+16", "1_6", "0x10", "0o20", "0b1_0000"] {
+        let text = format!(
+            "{}\n[invariants.a]\nequals = {equals}\nsql.any = \"SELECT 16\"\n",
+            crate::EXAMPLE
+        );
+        let workload = super::parsed(&text).instantiate(&super::owned(&[]), Seed(0)).unwrap();
+        let all = workload.invariants(&["any".to_owned()]).unwrap();
+        assert_eq!(all.last().unwrap().equals, "16", "{equals}");
+    }
+}
+
 #[test]
 fn errors_are_bounded() {
     let text: String = (0..200).fold(String::new(), |text, n| text + &format!("key{n} = 1\n"));

@@ -210,7 +210,7 @@ fn errors_in_a_transaction_are_found_at_their_places() {
         leave it out: the list is what stands between BEGIN and COMMIT
     23:24 «;» more than one statement in `transaction` of op `transfer` for `any`
         each statement is a text of its own in the list
-    33:7 «"SELECT 1"» `any` of `transaction` of op `one` must be a list, not string
+    33:7 «"SELECT 1"» `any` of `transaction` of op `one` must be a list, not this string
         write [first, second]
     35:7 «[]» `transaction` of op `none` for `any` has 0 statements
         it has 1 to 1000

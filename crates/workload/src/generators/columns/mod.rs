@@ -265,9 +265,8 @@ impl Generate for Timeline {
 /// `jitter = ["-5ms", "14ms"]`: how far a row may be from its tick.
 fn read_jitter(of: &Section<'_>) -> Option<(i64, i64)> {
     let entry = of.optional("jitter")?;
-    let ends: Vec<i64> =
-        entry.list()?.into_iter().filter_map(|end| end.number(ParameterKind::Duration)).collect();
-    match ends[..] {
+    let ends = entry.list()?.into_iter().map(|end| end.number(ParameterKind::Duration));
+    match ends.collect::<Option<Vec<i64>>>()?[..] {
         [before, after] if before <= after => Some((before, after)),
         _ => {
             let message = format!("`jitter` of {} is not two durations in order", of.place);

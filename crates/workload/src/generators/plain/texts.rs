@@ -65,7 +65,7 @@ impl Make for Text {
         let digits = of.integer("digits", 0..=18, Some(0));
         let marked = of.optional("marked").is_some_and(|entry| match entry.value() {
             DeValue::Boolean(marked) => *marked,
-            _ => entry.wrong_type::<()>("boolean", entry.type_name()).is_some(),
+            _ => entry.wrong_type::<()>("boolean").is_some(),
         });
         let repeat = of.float("repeat", Some(1.0));
         let message = format!("`repeat` of {} is {repeat}", of.place);
@@ -285,7 +285,8 @@ impl Make for Choice {
         if weights.len() != values.len() || weights.iter().sum::<u64>() == 0 {
             let message = format!("`weights` of {} do not match its values", of.place);
             let hint = "one whole number from 0 to 1,000,000,000 for each value, not all 0";
-            return entry.error(message, hint);
+            of.check_at("weights", false, message, hint);
+            return None;
         }
         choice(values, &weights)
     }
@@ -353,8 +354,7 @@ impl Literal {
             }
             _ => None,
         };
-        let found = format!("this {}", entry.type_name());
-        literal.or_else(|| entry.wrong_type(kind.name(), &found))
+        literal.or_else(|| entry.wrong_type(kind.name()))
     }
 
     /// The value as text.
