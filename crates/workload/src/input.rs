@@ -108,6 +108,9 @@ impl Reader<'_> {
 /// that limit it. Further elements are an error, and are never dropped silently.
 const MAX_ITEMS: usize = 4_096;
 
+/// Maximum number of copies of an attribute or a field.
+const MAX_COPIES: i64 = 1_000;
+
 /// Something that is referenced by name.
 pub(crate) trait HasName {
     fn name(&self) -> &str;
@@ -149,6 +152,15 @@ impl Section<'_> {
             self.place = format!("{what} `{name}` of {of}");
         }
         name
+    }
+
+    /// The names of an element's copies: its own, or with `repeat` as many with a number after it.
+    pub(crate) fn copies(&self, name: &str) -> Vec<String> {
+        if self.optional("repeat").is_none() {
+            return vec![name.to_owned()];
+        }
+        let copies = self.integer("repeat", 0..=MAX_COPIES, None);
+        (0..copies).map(|n| format!("{name}{n}")).collect()
     }
 
     /// Reads each entry of a section of named `things` below the root; empty if there is no such section.

@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::definition::Unit;
 use crate::generators::columns::{OF_COLUMNS, OF_FIELDS};
 use crate::generators::parameters::OF_PARAMETERS;
 use crate::generators::plain::PLAIN;
@@ -216,7 +217,7 @@ fn stream() -> Value {
     object(
         "ops that run at one pace",
         &[
-            ("unit", json!({ "enum": ["rows", "queries", "transactions"] }), true),
+            ("unit", json!({ "enum": Unit::ALL.map(Unit::name) }), true),
             ("arrivals", json!({ "enum": ["constant", "poisson"] }), true),
             ("ops", named(&weight), true),
         ],

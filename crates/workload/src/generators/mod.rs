@@ -102,15 +102,19 @@ const TEXT: &[ColumnType] = &[ColumnType::Text];
 const TIMESTAMP: &[ColumnType] = &[ColumnType::Timestamp];
 const OBJECT: &[ColumnType] = &[ColumnType::Object];
 
-/// Reads the `type` of a column, a field or a parameter.
-pub(crate) fn read_type(of: &Section<'_>) -> Option<ColumnType> {
+/// Reads the `type` of a column or a field.
+pub(crate) fn read_column_type(of: &Section<'_>) -> Option<ColumnType> {
+    read_type(of, ColumnType::ALL, ColumnType::name)
+}
+
+/// Reads a `type`, one of `all`.
+pub(crate) fn read_type<T: Copy, const N: usize>(
+    of: &Section<'_>,
+    all: [T; N],
+    name: fn(T) -> &'static str,
+) -> Option<T> {
     let entry = of.required("type", "\"integer\"")?;
-    let word = entry.text()?;
-    let mut types = ColumnType::ALL.into_iter();
-    types.find(|kind| kind.name() == word).or_else(|| {
-        let hint = suggest(&word, ColumnType::ALL.map(ColumnType::name));
-        entry.error(format!("unknown type `{word}`"), hint)
-    })
+    all.get(entry.position("type", &all.map(name))?).copied()
 }
 
 /// Reads the `generator`, one of `known` that supports `kind`; marks its options as known.

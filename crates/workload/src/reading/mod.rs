@@ -15,7 +15,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::definition::{DataTime, DataTimeMode, Definition, InvariantDefinition};
 use crate::generators::plain::{PLAIN, Plain};
-use crate::generators::read_generator;
+use crate::generators::{read_generator, read_type};
 use crate::input::{Entry, Hint, Reader, Section, check_name};
 use crate::parameter::{ParameterKind, ParameterSpec, Setting};
 use crate::rows::{Attribute, AttributeGenerator, Entity, MAX_ENTITIES, read_choice_by};
@@ -45,9 +45,6 @@ fn read_data_time(root: &Section<'_>) -> Option<DataTime> {
     of.good(DataTime { mode, start, interval, rows })
 }
 
-/// Maximum number of copies of a repeated attribute.
-const MAX_REPEAT: i64 = 1_000;
-
 /// Reads `[entities]`.
 fn read_entities(root: &Section<'_>) -> Vec<Entity> {
     root.each("entities", "entity", |entry| {
@@ -71,19 +68,13 @@ fn read_entity(of: &Section<'_>, entity: &mut Entity) {
             continue;
         };
         let name = part.named("attribute", &entity.attributes, &of.place);
-        let repeat = part.optional("repeat").is_some();
-        let times = part.integer("repeat", 0..=MAX_REPEAT, Some(1));
+        let copies = part.copies(&name);
         let generator = read_generator_of(&part, &entity.attributes);
         let generator = generator.unwrap_or(AttributeGenerator::Plain(Plain::nothing()));
-        let attribute = Attribute { name, generator };
-        if repeat {
-            entity.attributes.extend((0..times).map(|n| Attribute {
-                name: format!("{}{n}", attribute.name),
-                ..attribute.clone()
-            }));
-            entity.repeated.push(attribute.name);
-        } else {
-            entity.attributes.push(attribute);
+        let attribute = |name| Attribute { name, generator: generator.clone() };
+        entity.attributes.extend(copies.into_iter().map(attribute));
+        if part.optional("repeat").is_some() {
+            entity.repeated.push(name);
         }
     }
     of.finish();
@@ -152,14 +143,7 @@ fn read_parameter(
 ) -> Option<ParameterSpec> {
     let name = entry.key;
     let of = entry.section(format!("parameter `{name}`"))?;
-    let kind = of.required("type", "\"integer\"").and_then(|entry| {
-        let word = entry.text()?;
-        let mut kinds = ParameterKind::ALL.into_iter();
-        kinds.find(|kind| kind.name() == word).or_else(|| {
-            let hint = suggest(&word, ParameterKind::ALL.map(ParameterKind::name));
-            entry.error(format!("unknown type `{word}`"), hint)
-        })
-    });
+    let kind = read_type(&of, ParameterKind::ALL, ParameterKind::name);
     let default = of.required("default", "…");
     let span = default.map(Entry::span);
     let summary = of.text_or_empty("summary");

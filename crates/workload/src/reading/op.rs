@@ -14,7 +14,7 @@ use crate::definition::{
 };
 use crate::generators::columns::{ColumnScope, Scope};
 use crate::generators::parameters::{MAX_COUNT, ParameterGenerator, Written};
-use crate::generators::read_type;
+use crate::generators::read_column_type;
 use crate::input::{Entry, Section};
 use crate::parameter::ParameterKind;
 use crate::rows::Entity;
@@ -26,13 +26,11 @@ pub(super) fn read_ops(
     entities: &[Entity],
     tables: &[Table],
 ) -> Vec<OpDefinition> {
-    let Some(all) = root.part("ops", "the ops") else {
+    if root.optional("ops").is_none() {
         let hint = "add [ops.NAME] with `insert`, `sql` or `transaction`";
-        root.reader.report(0..0, "the workload file has no ops", hint);
-        return Vec::new();
-    };
-    let mut ops = Vec::new();
-    for entry in all.things("op", "ops") {
+        root.error::<()>("the workload file has no ops", hint);
+    }
+    root.each("ops", "op", |entry| {
         let mut op = OpDefinition {
             name: entry.key.to_owned(),
             summary: String::new(),
@@ -42,9 +40,8 @@ pub(super) fn read_ops(
         if let Some(section) = entry.section(format!("op `{}`", entry.key)) {
             read_op(&section, &mut op, entities, tables);
         }
-        ops.push(op);
-    }
-    ops
+        Some(op)
+    })
 }
 
 fn read_op(of: &Section<'_>, op: &mut OpDefinition, entities: &[Entity], tables: &[Table]) {
@@ -57,13 +54,18 @@ fn read_op(of: &Section<'_>, op: &mut OpDefinition, entities: &[Entity], tables:
             op.body = OpBodyDefinition::Insert { table, batch };
         }
         (None, Some(_), None) => {
-            let statements = Statements::read(of, entities, tables);
-            op.body = statements.query(of);
-            read(of, &mut op.body, tables);
+            let (parameters, names) = read_parameters(of, entities, tables);
+            let sql = read_sql(of, &names);
+            let writes = read_writes(of, &parameters, tables);
+            check_written(of, &parameters, writes);
+            op.body = OpBodyDefinition::Query { sql, parameters, writes };
             op.answer = read_answer(of);
         }
         (None, None, Some(_)) => {
-            op.body = Statements::read(of, entities, tables).transaction(of);
+            let (parameters, names) = read_parameters(of, entities, tables);
+            let sql =
+                read_dialects(of, "transaction", |entry, place| read_list(entry, place, &names));
+            op.body = OpBodyDefinition::Transaction { sql, parameters };
             op.answer = read_answer(of);
         }
         _ => {
@@ -91,8 +93,8 @@ fn read_answer(of: &Section<'_>) -> Option<(u64, u64)> {
 pub(super) fn read_load(root: &Section<'_>, ops: &[OpDefinition]) -> Option<Load> {
     let of = root.part("load", "`load`")?;
     let rows = of.natural("rows", 0, None);
-    let is_insert = |op: &&OpDefinition| matches!(op.body, OpBodyDefinition::Insert { .. });
-    let inserts: Vec<&str> = ops.iter().filter(is_insert).map(|op| op.name.as_str()).collect();
+    let inserts = ops.iter().filter(|op| op.body.is_insert());
+    let inserts: Vec<&str> = inserts.map(|op| op.name.as_str()).collect();
     let entry = of.required("op", "\"insert\"");
     let insert = entry.and_then(|entry| entry.position("insert", &inserts));
     of.finish();
@@ -187,14 +189,10 @@ fn check_mix(part: &Section<'_>, stream: &StreamSpec, ops: &[OpDefinition]) {
     }
 }
 
-/// Reads the effect of a query on the rows of a table, if stated.
-pub(super) fn read(of: &Section<'_>, body: &mut OpBodyDefinition, tables: &[Table]) {
-    let OpBodyDefinition::Query { parameters, writes, .. } = body else {
-        return;
-    };
-    *writes = read_writes(of, parameters, tables);
+/// The values of written rows are those of the rows that the query upserts.
+fn check_written(of: &Section<'_>, parameters: &[QueryParameter], writes: Option<Writes>) {
     let upserted = writes.filter(|writes| writes.kind == WriteKind::Upsert);
-    for parameter in parameters.iter() {
+    for parameter in parameters {
         let ParameterGenerator::Written(Written { table, .. }) = parameter.generator else {
             continue;
         };
@@ -208,6 +206,7 @@ pub(super) fn read(of: &Section<'_>, body: &mut OpBodyDefinition, tables: &[Tabl
     }
 }
 
+/// Reads the effect of a query on the rows of a table, if stated.
 fn read_writes(
     of: &Section<'_>,
     parameters: &[QueryParameter],
@@ -250,66 +249,38 @@ fn read_writes(
     Some(Writes { kind, table: position, key, rows: parameter.count })
 }
 
-/// The parameters that an op's statements use.
-struct Statements {
-    parameters: Vec<QueryParameter>,
-    /// Including the names of unreadable ones.
-    names: Vec<String>,
-}
-
-impl Statements {
-    /// Reads `parameters`.
-    pub(super) fn read(of: &Section<'_>, entities: &[Entity], tables: &[Table]) -> Self {
-        let tables: Vec<_> = tables.iter().map(Table::scope).collect();
-        let mut all = Self { parameters: Vec::new(), names: Vec::new() };
-        let mut earlier: Vec<ColumnScope> = Vec::new();
-        for element in of.items("parameters") {
-            let Some(mut part) = element.section(format!("a parameter of {}", of.place)) else {
-                continue;
-            };
-            let name = part.named("parameter", &all.names, &of.place);
-            all.names.push(name.clone());
-            let Some(kind) = read_type(&part) else {
-                continue;
-            };
-            let count = part.integer("count", 1..=MAX_COUNT, Some(1)).unsigned_abs();
-            let scope = Scope {
+/// Reads the `parameters` of an op's statements, and the names of all, including unreadable ones.
+fn read_parameters(
+    of: &Section<'_>,
+    entities: &[Entity],
+    tables: &[Table],
+) -> (Vec<QueryParameter>, Vec<String>) {
+    let tables: Vec<_> = tables.iter().map(Table::scope).collect();
+    let (mut parameters, mut names) = (Vec::new(), Vec::new());
+    let mut earlier: Vec<ColumnScope> = Vec::new();
+    for element in of.items("parameters") {
+        let Some(mut part) = element.section(format!("a parameter of {}", of.place)) else {
+            continue;
+        };
+        let name = part.named("parameter", &names, &of.place);
+        names.push(name.clone());
+        let Some(kind) = read_column_type(&part) else {
+            continue;
+        };
+        let count = part.integer("count", 1..=MAX_COUNT, Some(1)).unsigned_abs();
+        let scope =
+            Scope { kind, count, entity: None, entities, tables: &tables, parameters: &earlier };
+        if let Some(generator) = ParameterGenerator::read(&part, &scope) {
+            earlier.push(ColumnScope {
+                name: name.clone(),
                 kind,
-                count,
-                entity: None,
-                entities,
-                tables: &tables,
-                parameters: &earlier,
-            };
-            if let Some(generator) = ParameterGenerator::read(&part, &scope) {
-                earlier.push(ColumnScope {
-                    name: name.clone(),
-                    kind,
-                    refers: false,
-                    fields: Vec::new(),
-                });
-                all.parameters.push(QueryParameter { name, kind, count, generator });
-            }
-        }
-        all
-    }
-
-    /// Reads `sql`: a statement per dialect, which uses all parameters.
-    pub(super) fn query(self, of: &Section<'_>) -> OpBodyDefinition {
-        OpBodyDefinition::Query {
-            sql: read_sql(of, &self.names),
-            parameters: self.parameters,
-            writes: None,
+                refers: false,
+                fields: Vec::new(),
+            });
+            parameters.push(QueryParameter { name, kind, count, generator });
         }
     }
-
-    /// Reads `transaction`: a list of statements per dialect, which together use all parameters.
-    pub(super) fn transaction(self, of: &Section<'_>) -> OpBodyDefinition {
-        let read = |entry: Entry<'_>, place: &str| read_list(entry, place, &self.names);
-        let sql = read_dialects(of, "transaction", read);
-        let parameters = self.parameters;
-        OpBodyDefinition::Transaction { sql, parameters }
-    }
+    (parameters, names)
 }
 
 /// Reads a value per dialect, with its name in messages.

@@ -5,7 +5,7 @@ use toml::de::DeValue;
 use crate::definition::{Column, Order, Table};
 use crate::generators::columns::{ColumnGenerator, Scope, TableScope};
 use crate::generators::plain::Plain;
-use crate::generators::read_type;
+use crate::generators::read_column_type;
 use crate::input::{Entry, Section};
 use crate::rows::Entity;
 use highwater_model::op::ColumnType;
@@ -79,7 +79,7 @@ fn read_column(
     tables: &[TableScope<'_>],
 ) -> Column {
     let name = of.named("column", &table.columns, &format!("table `{}`", table.name));
-    let kind = read_type(&of);
+    let kind = read_column_type(&of);
     let generator = kind.and_then(|kind| {
         let scope = Scope {
             kind,

@@ -11,7 +11,7 @@ use highwater_model::units::Seed;
 
 use super::{ColumnScope, Fill, Generate, MadeFor, Scope, attribute_position};
 use crate::generators::plain::{Choice, Literal, PLAIN, Plain, Texts};
-use crate::generators::{OBJECT, SCALARS, Spec, Specs, read_generator, read_type, specs};
+use crate::generators::{OBJECT, SCALARS, Spec, Specs, read_column_type, read_generator, specs};
 use crate::input::{Entry, Section, named};
 use crate::random::{Distribution, Draws, Sampler};
 use crate::rows::{Entity, Layout, Segment, Segments, codes, quoted};
@@ -126,21 +126,19 @@ fn read_fields(of: &Section<'_>, depth: usize) -> Option<Vec<Field>> {
             continue;
         };
         let name = part.named("field", &fields, &of.place);
-        let repeat = part.optional("repeat").is_some();
-        let count = part.integer("repeat", 0..=1_000, Some(1));
-        match read_field(&part, name, depth) {
-            Some(field) if repeat => fields.extend(
-                (0..count).map(|n| Field { name: format!("{}{n}", field.name), ..field.clone() }),
-            ),
-            Some(field) => fields.push(field),
-            None => complete = false,
+        let copies = part.copies(&name);
+        if let Some(field) = read_field(&part, name, depth) {
+            let copy = |name| Field { name, ..field.clone() };
+            fields.extend(copies.into_iter().map(copy));
+        } else {
+            complete = false;
         }
     }
     complete.then_some(fields)
 }
 
 fn read_field(of: &Section<'_>, name: String, depth: usize) -> Option<Field> {
-    let kind = read_type(of)?;
+    let kind = read_column_type(of)?;
     let generator = match read_generator(of, kind, &[PLAIN, OF_FIELDS])? {
         "object" => read_fields(of, depth + 1).map(FieldGenerator::Object),
         plain => Plain::read(of, plain, kind).map(FieldGenerator::Plain),
