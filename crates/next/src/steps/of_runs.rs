@@ -5,7 +5,6 @@ use highwater_model::judgment::{Data, Measurement, ObjectiveValue, ReasonCode};
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{AuditLevel, Pace};
 use highwater_model::record::{AuditStatus, RecordRef, RunRecord};
-use highwater_model::units::Nanos;
 
 use super::{Case, Situation, check};
 use crate::commands::{
@@ -14,8 +13,6 @@ use crate::commands::{
 
 /// Factor for the timeout of an audit that timed out.
 const LONGER: u64 = 3;
-/// The minimum time for which a run is worth repeating, in nanoseconds.
-const SHORTEST_NS: u64 = 3 * Nanos::SECOND.0;
 /// Seconds of a probe in a search with several probes.
 const PROBE_S: f64 = 60.0;
 /// Minimum number of sessions at which fewer can be proposed.
@@ -72,6 +69,13 @@ pub(super) static CASES: &[Case] = &[
         |s| is_wrong(s.run) || is_unverified(s.run),
         |s| s.show(" -v"),
     ),
+    // The rows that a table has stay: filling it continues.
+    Case::new(
+        "the user stopped filling a table",
+        |s| is_stopped(s) && s.run.plan.definition.stop.fills,
+        |s| s.line().without(&["drop"]).to_string(),
+    ),
+    Case::new("the user stopped it", is_stopped, |s| s.line().to_string()),
     Case::new(
         "a table was filled",
         |s| s.run.plan.definition.stop.fills,
@@ -79,12 +83,6 @@ pub(super) static CASES: &[Case] = &[
         |s| s.line().turned("run").without(&["drop"]).to_string(),
     ),
     Case::new("nothing was measured", |s| s.measured.is_empty(), check),
-    Case::new(
-        "the user stopped it, and a run of the time that it took would be complete",
-        |s| has(s.run, ReasonCode::Interrupted) && stopped_after_ns(s).is_some(),
-        |s| of_length(s, stopped_after_ns(s).unwrap_or(SHORTEST_NS)),
-    ),
-    Case::new("the user stopped it", |s| has(s.run, ReasonCode::Interrupted), |s| s.show(" -v")),
     Case::new(
         "too few ops for a percentile of the objective",
         |s| {
@@ -220,6 +218,11 @@ fn find(s: &Situation<'_>, bound: Option<(&str, String)>) -> String {
     commands::find(&s.line(), s.run, s.measured, bound).to_string()
 }
 
+/// Whether the user ended it before its planned end.
+fn is_stopped(s: &Situation<'_>) -> bool {
+    has(s.run, ReasonCode::Interrupted)
+}
+
 fn has(run: &RunRecord, code: ReasonCode) -> bool {
     let reasons = &run.judgments.measurement.reasons;
     reasons.iter().any(|reason| reason.code == code)
@@ -251,14 +254,6 @@ fn can_be_audited(run: &RunRecord) -> bool {
     let keeps_a_ledger =
         run.audit.level != AuditLevel::Off && run.audit.status != AuditStatus::NoInvariant;
     is_there && keeps_a_ledger && run.audit.replaced.is_none() && !run.audit.later
-}
-
-/// The whole seconds that a single phase was measured before it was stopped, in nanoseconds; absent if they are too few,
-/// or all that were planned.
-fn stopped_after_ns(s: &Situation<'_>) -> Option<u64> {
-    let phase = s.measured.first().filter(|_| !is_stepped(s))?.phase;
-    let whole = phase.duration_ns / Nanos::SECOND.0 * Nanos::SECOND.0;
-    (SHORTEST_NS..planned_ns(s.run)).contains(&whole).then_some(whole)
 }
 
 fn is_missed(run: &RunRecord) -> bool {
