@@ -179,7 +179,7 @@ pub(crate) fn target_name(run: &MeasuredRun<'_>) -> String {
 }
 
 /// A version without how the server was built, or the model of a simulated cluster.
-pub(crate) fn short_target(version: &str) -> String {
+pub fn short_target(version: &str) -> String {
     let version = foreign(version, VERSION);
     let details = [", model", " (", " on ", ", compiled"];
     let ends = details.iter().filter_map(|detail| version.find(detail));

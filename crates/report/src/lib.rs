@@ -20,7 +20,7 @@ mod render;
 mod tests;
 mod watched;
 
-pub use answer::{HistoryAnswer, HistoryKind};
+pub use answer::{HistoryAnswer, HistoryKind, short_target};
 pub use blocks::Ink;
 pub use events::{
     audit_line, begun, control_schema, estimate, event_line, event_schema, intervention, part_line,

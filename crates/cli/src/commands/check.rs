@@ -15,10 +15,10 @@ use highwater_model::cluster::{
     ClusterSpec, CommandLine, CommandsFile, Condition, NodeFile, Provider, QuotaFile, QuotaStart,
     StartOrder, StopSignal, is_cluster_file,
 };
-use highwater_model::display::{bytes, duration, foreign, plain, rate, span};
-use highwater_model::numbers::round_to_u64;
+use highwater_model::display::{bytes, foreign, plain, rate, span};
 use highwater_model::units::Seed;
 use highwater_model::user_error::UserError;
+use highwater_report as report;
 use highwater_report::warnings_text;
 use highwater_runner::ceilings::{self, Ceiling};
 use highwater_runner::request::Silent;
@@ -31,7 +31,7 @@ use highwater_workload::Workload;
 
 use crate::commands::run;
 use crate::grammar::flags::{
-    CONFIG, DATA, FIGURES, FILE, INSERT, MODEL, NO_COLOR, OUT, OUTPUT, SET,
+    CONFIG, DATA, FIGURES, FILE, INSERT, MODEL, NO_COLOR, OUT, OUTPUT, SET, VERBOSE,
 };
 use crate::grammar::{CommandSpec, Flag, Positional};
 use crate::intent::resolve::{as_values, files, pairs, targets};
@@ -49,6 +49,8 @@ const OWN: Flag = FILE.help(
      place of trying the built-in workloads",
 );
 
+const ALL: Flag = VERBOSE.help("Also print every setting that a target reports");
+
 /// `highwater check`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
     name: "check",
@@ -61,11 +63,15 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         setting: Some("target"),
         repeats: true,
     }],
-    flags: &[(DATA, &[OWN, SET, INSERT]), (FIGURES, &[MODEL]), (OUTPUT, &[OUT, CONFIG, NO_COLOR])],
+    flags: &[
+        (DATA, &[OWN, SET, INSERT]),
+        (FIGURES, &[MODEL]),
+        (OUTPUT, &[OUT, ALL, CONFIG, NO_COLOR]),
+    ],
     main_flags: None,
     examples: "  highwater check $URL
-      connect to each host; print version, privileges, session spread, disk space, and the load
-      generator's ceiling
+      connect to each host; print what would stop a run, what would falsify its figures, and a line
+      for each area that is in order
   highwater check $URL -f my-query.sql
       let the target prepare your own statements, without executing them
   highwater check my-workload.toml
@@ -95,6 +101,8 @@ pub(crate) enum CheckSubject {
         insert: Option<String>,
         /// `--file`, and the values of its parameters.
         own: Option<(WorkloadChoice, BTreeMap<String, String>)>,
+        /// `--verbose`.
+        verbose: bool,
     },
     /// A workload or cluster file, or figures: CSV files, records, directories of runs. Never empty.
     Files {
@@ -132,6 +140,7 @@ impl CheckIntent {
                         Ok::<_, UserError>((files(layers.list("file"))?, pairs(layers, "set")?))
                     })
                     .transpose()?,
+                verbose: layers.switch("verbose")?,
             },
         };
         Ok(Self { subject, out: layers.require("out", parsers::word)?.into() })
@@ -148,10 +157,10 @@ fn check(settings: &CheckIntent) -> Result<u8, UserError> {
             [name] if !is_figures(name) => (describe_file(Path::new(name))?, None),
             names => return check_figures(names, *model, &settings.out),
         },
-        CheckSubject::Target { urls, insert, own } => {
+        CheckSubject::Target { urls, insert, own, verbose } => {
             let own = own.as_ref().map(|(choice, values)| OwnWorkload::read(choice, values));
             let own = own.transpose()?;
-            check_target(urls.clone(), insert.as_ref(), own.as_ref())?
+            check_target(urls.clone(), insert.as_ref(), own.as_ref(), *verbose)?
         }
     };
     terminal::data(&text)?;
@@ -214,6 +223,7 @@ fn check_target(
     urls: Vec<TargetUrl>,
     insert: Option<&String>,
     own: Option<&OwnWorkload<'_>>,
+    verbose: bool,
 ) -> Result<(String, Option<UserError>), UserError> {
     let probe = format!("highwater_check_{}", std::process::id());
     // For an embedded target with a URL without a file.
@@ -228,7 +238,7 @@ fn check_target(
     let inspected = prepare::opened(urls, &options, |target| {
         let trials = Trials { table: probe.clone(), own: own.map(|own| Arc::clone(&own.workload)) };
         Ok(inspect(target, Some(trials)).map(|inspection| {
-            let lines = describe_target(target.as_ref(), &inspection);
+            let lines = describe_target(target.as_ref(), &inspection, verbose);
             // A user who runs statements on existing tables may not need the privilege to create
             // tables.
             let needs_tables = own.is_none_or(|own| own.workload.tables() > 0);
@@ -240,8 +250,20 @@ fn check_target(
     let (mut lines, missing) = inspected?;
     // The error belongs to a built-in workload.
     if let Some(sink) = sink.filter(|_| own.is_none()) {
-        lines.push(fact("ceiling", ceiling_of(sink, insert, scratch.path())?));
+        let place =
+            lines.iter().take_while(|(name, _)| name != SETTINGS && name != VERSION).count();
+        let ceiling = ceiling_of(sink, insert, scratch.path())?;
+        lines.insert(place, fact("ceiling", area(Area::Fine, &ceiling)));
     }
+    let of = |area: Area| lines.iter().filter(|(_, text)| text.starts_with(area.word())).count();
+    let result = match (of(Area::Stops), of(Area::Falsifies)) {
+        (0, 0) if missing.is_none() => "nothing found that would stop a run or falsify its figures",
+        (0, _) if missing.is_none() => {
+            "nothing found that would stop a run; BEWARE is what could falsify its figures"
+        }
+        _ => "a run would stop: see the error below",
+    };
+    lines.insert(0, fact("result", result));
     Ok((table(&lines), missing))
 }
 
@@ -268,38 +290,98 @@ fn ceiling_of(sink: &str, insert: Option<&String>, scratch: &Path) -> Result<Str
         return Ok(format!("not measurable against {sink}"));
     };
     Ok(format!(
-        "at most {} {}/s from this machine, at {} of its CPU per op, by `highwater run` against {sink} with insert={} \
-         and {} sessions; with other flags, run them against {sink}",
+        "about {} {}/s from this machine, by `highwater run {sink}` with insert={} and {} sessions",
         rate(found.units_per_s),
         found.unit,
-        duration(round_to_u64(found.cpu_ns_per_op)),
         found.key.insert,
         found.key.sessions
     ))
 }
 
-fn describe_target(target: &dyn Target, inspection: &TargetInspection) -> Vec<Fact> {
+/// What a line says about its area.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Area {
+    /// In order.
+    Fine,
+    /// A run would start, but its figures would not be what a reader takes them for.
+    Falsifies,
+    /// A run would not start.
+    Stops,
+}
+
+impl Area {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Fine => "OK",
+            Self::Falsifies => "BEWARE",
+            Self::Stops => "STOPS",
+        }
+    }
+}
+
+fn area(area: Area, text: &str) -> String {
+    format!("{} · {text}", area.word())
+}
+
+fn stops_if(stops: bool, text: &str) -> String {
+    area(if stops { Area::Stops } else { Area::Fine }, text)
+}
+
+/// The lines of what only `--verbose` prints.
+const VERSION: &str = "version";
+const SETTINGS: &str = "settings";
+
+fn describe_target(target: &dyn Target, inspection: &TargetInspection, verbose: bool) -> Vec<Fact> {
     let capabilities = target.capabilities();
     let facts = &inspection.facts;
-    let mut lines: Vec<Fact> =
-        target.urls().into_iter().map(|url| fact("connected", url)).collect();
-    let sessions = format!("{} by default", capabilities.default_sessions);
-    lines.extend([
-        fact("version", &facts.version),
-        fact("dialects", facts.dialects.join(", ")),
-        fact("--insert", inserts(&capabilities, inspection)),
-        fact("--sessions", sessions),
-        fact("spread", spread(target)),
+    let name = report::short_target(&facts.version);
+    let urls = target.urls().join(" ");
+    let mut lines = vec![
+        fact("target", area(Area::Fine, &format!("{name} · {urls}"))),
         fact("rights", rights(inspection.rights.as_deref())),
-        fact("disk", disk(inspection.disk.as_ref())),
-    ]);
+    ];
     lines.extend(workloads(inspection));
     lines.extend(inspection.own.as_ref().map(own_statements));
-    if !facts.traits.is_empty() {
-        lines.push(fact("note", facts.traits.join(" · ")));
+    lines.extend([
+        fact("inserts", inserts(&capabilities, inspection)),
+        fact("sessions", area(Area::Fine, &spread(target))),
+        fact("disk", disk(inspection.disk.as_ref())),
+    ]);
+    lines.extend(durability(inspection));
+    if target.is_local() && !capabilities.embedded {
+        let shared = "this machine runs the target and the load generator: figures are of both";
+        lines.push(fact("machine", area(Area::Falsifies, shared)));
     }
-    lines.extend(facts.settings.iter().map(|(name, value)| fact(name, value)));
+    // Insert modes and durability have lines of their own.
+    let is_said = |of: &&String| of.starts_with("insert=") || relaxed(inspection).contains(*of);
+    let traits: Vec<&str> =
+        facts.traits.iter().filter(|of| !is_said(of)).map(String::as_str).collect();
+    if !traits.is_empty() {
+        lines.push(fact("note", traits.join(" · ")));
+    }
+    if verbose {
+        lines.push(fact(VERSION, &facts.version));
+        lines.push(fact("dialects", facts.dialects.join(", ")));
+        lines.extend(facts.settings.iter().map(|(name, value)| fact(name, value)));
+    } else if !facts.settings.is_empty() {
+        let number = facts.settings.len();
+        lines.push(fact(SETTINGS, format!("{number} reported by the target; -v prints them")));
+    }
     lines
+}
+
+/// Whether an acknowledged row survives a crash, as far as the target reports it.
+fn durability(inspection: &TargetInspection) -> Option<Fact> {
+    let text = match relaxed(inspection) {
+        "" => area(Area::Fine, inspection.facts.settings.get("durability")?),
+        relaxed => area(Area::Falsifies, &format!("{relaxed}: a crash loses acknowledged rows")),
+    };
+    Some(fact("durability", text))
+}
+
+/// The settings by which a target acknowledges rows that a crash can lose; may be empty.
+fn relaxed(inspection: &TargetInspection) -> &str {
+    inspection.facts.settings.get("durability.relaxed").map_or("", String::as_str)
 }
 
 /// The insert modes, and those that this server does not support.
@@ -308,11 +390,11 @@ fn inserts(capabilities: &Capabilities, inspection: &TargetInspection) -> String
     let is_taken = |name: &&&str| !refused.iter().any(|(other, _)| other == *name);
     let taken: Vec<&str> = capabilities.insert_modes.iter().filter(is_taken).copied().collect();
     let refused = refused.iter().map(|(name, cause)| format!("; NOT {name}: {cause}"));
-    taken.join(", ") + &refused.collect::<String>()
+    stops_if(taken.is_empty(), &(taken.join(", ") + &refused.collect::<String>()))
 }
 
 /// Results of the rehearsals of built-in workloads.
-fn workloads(inspection: &TargetInspection) -> Vec<Fact> {
+fn workloads(inspection: &TargetInspection) -> Option<Fact> {
     let of = |is: fn(&Rehearsal) -> bool| {
         inspection
             .workloads
@@ -336,8 +418,10 @@ fn workloads(inspection: &TargetInspection) -> Vec<Fact> {
             parts.push(format!("NOT {name}: {}", error.message));
         }
     }
-    let line = (!parts.is_empty()).then(|| fact("workloads", parts.join("; ")));
-    line.into_iter().collect()
+    let is_refused =
+        inspection.workloads.iter().any(|(_, tried)| matches!(tried, Rehearsal::Refused(_)));
+    let text = stops_if(is_refused, &parts.join("; "));
+    (!parts.is_empty()).then(|| fact("workloads", text))
 }
 
 /// The result of preparing the user's own statements.
@@ -350,7 +434,7 @@ fn own_statements(own: &OwnStatements) -> Fact {
         }
         OwnStatements::Refused(error) => format!("NOT taken: {}", error.message),
     };
-    fact("statements", text)
+    fact("statements", stops_if(matches!(own, OwnStatements::Refused(_)), &text))
 }
 
 /// The first built-in workload that the target refuses.
@@ -379,34 +463,34 @@ fn spread(target: &dyn Target) -> String {
         }
     }
     match &of_host[..] {
-        [_] => format!("all {sessions} sessions to one URL"),
+        [_] => format!("{sessions} by default, all to one URL"),
         counts => {
             let counts: Vec<String> = counts.iter().map(u32::to_string).collect();
-            format!("{sessions} sessions round robin: {}", counts.join(" + "))
+            format!("{sessions} by default, round robin: {}", counts.join(" + "))
         }
     }
 }
 
 fn rights(rights: Option<&[Right]>) -> String {
     let Some(rights) = rights else {
-        return "not restricted".to_owned();
+        return area(Area::Fine, "not restricted");
     };
+    let is_refused = rights.iter().any(|right| right.refusal.is_some());
     let names = rights.iter().map(|right| match right.refusal {
         None => right.name.to_owned(),
         Some(_) => format!("NOT {}", right.name),
     });
-    format!("{} (tried on a separate table)", names.collect::<Vec<_>>().join(", "))
+    let names = names.collect::<Vec<_>>().join(", ");
+    stops_if(is_refused, &format!("{names} (tried on a separate table)"))
 }
 
 fn disk(disk: Option<&DiskSpace>) -> String {
     match disk {
         None => "not reported by the target".to_owned(),
-        Some(disk) => format!(
-            "{} of {} free at {}",
-            bytes(disk.free_bytes),
-            bytes(disk.total_bytes),
-            disk.place
-        ),
+        Some(disk) => {
+            let [free, total] = [disk.free_bytes, disk.total_bytes].map(bytes);
+            area(Area::Fine, &format!("{free} of {total} free at {}", disk.place))
+        }
     }
 }
 

@@ -8,42 +8,17 @@ fn check_describes_a_target() {
     assert_eq!(stderr(&output), "");
     assert_eq!(output.status.code(), Some(0));
     assert_snapshot!(stdout(&output), @"
-    connected                        sim:
-    version                          simulated cluster, model 1
-    dialects                         sim, sqlite, postgresql
-    --insert                         bulk
-    --sessions                       16 by default
-    spread                           all 16 sessions to one URL
-    rights                           not restricted
-    disk                             not reported by the target
-    note                             3 nodes × 4 cores · 6 shards · 1 replica
-    alter                            0
-    answer_bytes                     128
-    capacity.queries_per_s           2400.0
-    capacity.rows_per_s.batch_1      11111.1
-    capacity.rows_per_s.batch_100    85714.3
-    capacity.rows_per_s.batch_1000   139534.9
-    capacity.rows_per_s.batch_10000  148883.4
-    clock                            sim
-    cores                            4
-    drop                             0
-    duplicate                        0
-    fail                             0
-    insert                           bulk
-    lose_ack                         0
-    nodes                            3
-    offset                           0
-    query                            5ms
-    queue                            200
-    replica_cost                     1
-    replicas                         1
-    request                          500us
-    row                              40us
-    rtt                              300us
-    service                          exp
-    shards                           6
-    swap                             0
+    result    nothing found that would stop a run or falsify its figures
+    target    OK · simulated cluster · sim:
+    rights    OK · not restricted
+    inserts   OK · bulk
+    sessions  OK · 16 by default, all to one URL
+    disk      not reported by the target
+    note      3 nodes × 4 cores · 6 shards · 1 replica
+    settings  26 reported by the target; -v prints them
     ");
+    let all = stdout(&call(&["check", "sim:", "-v"]));
+    assert!(all.contains("\ncapacity.rows_per_s.batch_1000 "), "{all}");
     let default = call(&["check"]);
     assert_eq!(stderr(&default), "");
     assert!(stdout(&default).contains("SQLite"));

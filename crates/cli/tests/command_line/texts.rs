@@ -169,13 +169,14 @@ fn help_of_check() {
 
     Output:
       -o, --out <DIR>      Store each run in its own directory under DIR [default: highwater-runs]
+      -v, --verbose        Also print every setting that a target reports
           --config <FILE>  Take settings from FILE, also targets, sinks, and commands to run
           --no-color       Disable colors (same as setting NO_COLOR)
 
     Examples:
       highwater check $URL
-          connect to each host; print version, privileges, session spread, disk space, and the load
-          generator's ceiling
+          connect to each host; print what would stop a run, what would falsify its figures, and a line
+          for each area that is in order
       highwater check $URL -f my-query.sql
           let the target prepare your own statements, without executing them
       highwater check my-workload.toml

@@ -13,7 +13,7 @@ fn fact<'a>(text: &'a str, name: &str) -> &'a str {
     found.unwrap_or_else(|| panic!("no `{name}` in {text}")).trim()
 }
 
-const ALL_RIGHTS: &str = "create tables, insert rows, read rows, drop tables (tried on a separate \
+const ALL_RIGHTS: &str = "OK · create tables, insert rows, read rows, drop tables (tried on a separate \
                           table)";
 
 #[test]
@@ -22,7 +22,7 @@ fn an_embedded_database_is_tried_and_left_as_it_was() {
     let called = place.call(&["check", "sqlite:mine.db"]);
     assert_eq!(called.code, Some(0), "{called:?}");
     assert_eq!(fact(&called.stdout, "rights"), ALL_RIGHTS);
-    assert_eq!(fact(&called.stdout, "spread"), "all 4 sessions to one URL");
+    assert_eq!(fact(&called.stdout, "sessions"), "OK · 4 by default, all to one URL");
     assert!(fact(&called.stdout, "disk").contains(" free at "), "{called:?}");
     // A second check finds no leftover tables.
     assert_eq!(place.call(&["check", "sqlite:mine.db"]).code, Some(0));
@@ -52,12 +52,15 @@ fn a_missing_privilege_is_one_message_with_a_hint_and_everything_else_is_reporte
             && called.stderr.contains("hint: grant the user the right"),
         "{called:?}"
     );
-    assert_eq!(fact(&called.stdout, "rights"), "NOT create tables (tried on a separate table)");
-    assert_eq!(fact(&called.stdout, "tls"), "off");
+    let refused = "STOPS · NOT create tables (tried on a separate table)";
+    assert_eq!(fact(&called.stdout, "rights"), refused);
+    assert!(fact(&called.stdout, "result").starts_with("a run would stop"), "{called:?}");
     let called = check(SUPERUSER);
     assert_eq!(called.code, Some(0), "{called:?}");
     assert_eq!(fact(&called.stdout, "rights"), ALL_RIGHTS);
-    assert_eq!(fact(&called.stdout, "spread"), "8 sessions round robin: 4 + 4");
+    assert_eq!(fact(&called.stdout, "sessions"), "OK · 8 by default, round robin: 4 + 4");
+    assert!(fact(&called.stdout, "machine").starts_with("BEWARE"), "{called:?}");
+    assert!(fact(&called.stdout, "durability").starts_with("OK"), "{called:?}");
     assert!(fact(&called.stdout, "ceiling").contains("rows/s"), "{called:?}");
     assert!(fact(&called.stdout, "disk").contains(" free at "), "{called:?}");
     let tables =
@@ -184,7 +187,7 @@ fn expect_prepared(url: &str, ask: &dyn Fn(&str) -> String) {
     let check = |files: &str| place.typed(&format!("check {url} {files}"));
     let good = check("-f put.sql -f transfer.sql@2");
     assert_eq!(good.code, Some(0), "{good:?}");
-    assert_eq!(fact(&good.stdout, "statements"), "prepared those of 2 ops, executed none");
+    assert_eq!(fact(&good.stdout, "statements"), "OK · prepared those of 2 ops, executed none");
     assert!(!good.stdout.contains("\nworkloads "), "it is not about the built-in ones: {good:?}");
     let accounts = ask("SELECT concat(count(*), ' ', sum(balance)) FROM account");
     assert_eq!(accounts.trim(), "1 0");
@@ -199,7 +202,7 @@ fn expect_prepared(url: &str, ask: &dyn Fn(&str) -> String) {
         assert_eq!(own.code, Some(2), "it has no statements for this target: {own:?}");
     } else {
         assert_eq!(own.code, Some(0), "{own:?}");
-        let why = "not prepared: a run creates table `readings` first";
+        let why = "OK · not prepared: a run creates table `readings` first";
         assert_eq!(fact(&own.stdout, "statements"), why);
     }
     let alone = place.typed("check own.toml -f put.sql");
