@@ -56,6 +56,10 @@ pub struct Progress {
     spoke_at: Cell<Nanos>,
     /// Length of the current load.
     length: Cell<Option<Nanos>>,
+    /// Whether the run has a simulated clock.
+    simulated: Cell<bool>,
+    /// Whether the sign of a percentile that is a lower bound was explained.
+    bound_explained: Cell<bool>,
 }
 
 impl Progress {
@@ -75,6 +79,8 @@ impl Progress {
             clock: RealClock::start(),
             spoke_at: Cell::default(),
             length: Cell::default(),
+            simulated: Cell::default(),
+            bound_explained: Cell::default(),
         }
     }
 
@@ -120,6 +126,9 @@ impl Progress {
             return;
         }
         self.silent.set(false);
+        if line.streams.iter().any(report::is_lower_bound) && !self.bound_explained.replace(true) {
+            terminal::note(&format!("        {}\n", report::LOWER_BOUND));
+        }
         let mut text = report::interval_line(line, &objectives);
         if let Some(filling) = self.filling.borrow_mut().as_mut() {
             text.push_str(&filling.after(interval));
@@ -162,17 +171,27 @@ impl Progress {
     fn run(&self, event: &Event) -> Option<String> {
         let line = match event {
             Event::Begun {
-                directory, workload, urls, target, objectives, settings_file, ..
+                directory,
+                workload,
+                urls,
+                target,
+                simulated,
+                objectives,
+                settings_file,
+                ..
             } => {
+                self.simulated.set(*simulated);
                 self.objectives.borrow_mut().clone_from(objectives);
                 let title = report::begun(workload, urls, target);
                 let settings = settings_file.iter().map(|file| report::settings_line(file) + "\n");
                 format!("{title}\n{directory}\n{}", settings.collect::<String>())
             }
-            Event::Estimate(estimate) => format!("estimate: {}", report::estimate(estimate)),
+            Event::Estimate(estimate) => {
+                format!("estimate: {}", report::estimate(estimate, self.simulated.get()))
+            }
             Event::Part(part) => report::part_line(part),
             Event::Filling { there, rows } => {
-                let filling = Filling::new(*there, *rows);
+                let filling = Filling::new(*there, *rows, self.simulated.get());
                 let line = filling.to_string();
                 *self.filling.borrow_mut() = Some(filling);
                 line
@@ -230,9 +249,10 @@ impl Observer for Progress {
 /// Updates the block.
 fn draw(screen: &Screen, event: &Event) {
     screen.note(|live, now| match event {
-        Event::Trial { progress, .. } => live.probe(now, *progress),
-        Event::Begun { objectives, settings_file, .. } => {
+        Event::Trial { trial, progress, .. } => live.trial(now, trial, *progress),
+        Event::Begun { objectives, settings_file, simulated, .. } => {
             live.begin(objectives, settings_file.as_deref());
+            live.simulate(*simulated);
         }
         Event::Load(bounds) => live.load(*bounds),
         Event::Second(line) => live.second(line),
@@ -241,7 +261,7 @@ fn draw(screen: &Screen, event: &Event) {
         Event::Probed(_)
         | Event::Measured { .. }
         | Event::Repeated { .. }
-        | Event::Sized { .. } => live.probed(),
+        | Event::Sized { .. } => live.trial_ended(),
         _ => {}
     });
 }

@@ -180,6 +180,10 @@ fn planned(scale: &ScaleRecord, trial: SizedTrial, number: u32) -> UpcomingTrial
     let sizes = u32::try_from(scale.sizes.len()).unwrap_or(u32::MAX);
     let most = sizes.saturating_add(1).saturating_add(scale.alone.nodes);
     let (cost, budget) = (Nanos(scale.trial_cost_ns), scale.budget_ns.map(Nanos));
+    let progress = progress(took.into_iter(), most, cost, budget);
+    let to_come = u64::from(progress.most.saturating_sub(progress.done));
+    // Making a size ready is not in the budget.
+    let left = progress.left.0.saturating_add(ready.saturating_mul(to_come));
     UpcomingTrial {
         number,
         name: trial.name(number),
@@ -191,10 +195,7 @@ fn planned(scale: &ScaleRecord, trial: SizedTrial, number: u32) -> UpcomingTrial
             predicted: trial.predicted,
             unit: scale.unit,
         },
-        progress: ExperimentProgress {
-            ready: Nanos(ready),
-            ..progress(took.into_iter(), most, cost, budget)
-        },
+        progress: ExperimentProgress { left: Nanos(left), ..progress },
         is_nested: trial.node.is_none() && scale.each != ScaleEach::Run,
         trial,
     }

@@ -15,7 +15,7 @@ use highwater_model::search::{
 use highwater_model::units::Nanos;
 
 use crate::trial_loop::{
-    BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial, number, progress, took,
+    BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial, number, progress, took, within,
 };
 use crate::trials::NextTrial;
 
@@ -138,14 +138,26 @@ fn progress_of(search: &SearchRecord, purpose: ProbePurpose) -> ExperimentProgre
     let each = |measured: u64| Nanos(policy.probe_takes_ns(measured));
     let budget = policy.budget_ns.map(Nanos);
     let probing = progress(took, policy.probes_max, each(policy.probe_ns), budget);
-    match policy.soak_ns.filter(|_| purpose == ProbePurpose::Soak) {
-        None => probing,
-        Some(soak) => ExperimentProgress {
-            most: probing.done.saturating_add(1),
-            each: each(soak),
+    if let Some(soak) = policy.soak_ns.filter(|_| purpose == ProbePurpose::Soak) {
+        let most = probing.done.saturating_add(1);
+        let soak = each(soak);
+        return ExperimentProgress {
+            most,
+            likely: most,
+            each: soak,
+            left: soak,
             budget: None,
             ..probing
-        },
+        };
+    }
+    let [searching, confirming] = policy::probes_to_come(search);
+    // The first estimate is shorter than a probe.
+    let probe = probing.each.max(each(policy.probe_ns)).0.saturating_mul(searching.into());
+    let confirmation = each(policy.confirmation_ns).0.saturating_mul(confirming.into());
+    ExperimentProgress {
+        likely: probing.done.saturating_add(searching).saturating_add(confirming),
+        left: within(&probing, probe.saturating_add(confirmation)),
+        ..probing
     }
 }
 

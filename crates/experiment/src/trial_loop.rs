@@ -439,14 +439,26 @@ pub(crate) fn progress(
     let done = u32::try_from(took.len()).unwrap_or(u32::MAX);
     let spent = took.fold(0, u64::saturating_add);
     let each = spent.checked_div(done.into()).map(Nanos);
-    ExperimentProgress {
+    let progress = ExperimentProgress {
         done,
         most,
+        likely: most,
         spent: Nanos(spent),
         each: each.unwrap_or(planned),
-        ready: Nanos::ZERO,
+        left: Nanos::ZERO,
         budget,
+    };
+    let to_come = u64::from(most.saturating_sub(done));
+    ExperimentProgress {
+        left: within(&progress, progress.each.0.saturating_mul(to_come)),
+        ..progress
     }
+}
+
+/// Trials that take so many nanoseconds, but end with the budget.
+pub(crate) fn within(progress: &ExperimentProgress, takes: u64) -> Nanos {
+    let rest = progress.budget.map(|budget| budget.saturating_sub(progress.spent).0);
+    Nanos(takes.min(rest.unwrap_or(u64::MAX)))
 }
 
 /// The number of the next trial.

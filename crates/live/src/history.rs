@@ -352,10 +352,16 @@ async fn compared(State(shared): State<Arc<HistoryState>>, RawQuery(query): RawQ
             Err(failed) => return error(StatusCode::CONFLICT, &failed.to_string()),
         }
     }
-    let groups: Vec<Group<'_>> = ids
+    let rows: Vec<HistoryRow> = ids
         .iter()
         .zip(&records)
-        .map(|(id, record)| Group { name: id.clone(), runs: vec![record.into()] })
+        .map(|(id, record)| HistoryRow { id: id.clone(), ..HistoryRow::from_record(record.into()) })
+        .collect();
+    let names = report::names_apart(&rows);
+    let groups: Vec<Group<'_>> = names
+        .into_iter()
+        .zip(&records)
+        .map(|(name, record)| Group { name, runs: vec![record.into()] })
         .collect();
     let home = [["All runs", "/"].map(str::to_owned)];
     let page = match GrowthsReport::from_groups(&groups, PRACTICAL) {

@@ -192,9 +192,10 @@ impl Run {
             progress: ExperimentProgress {
                 done: number,
                 most: 2_000,
+                likely: 2_000,
                 spent: Nanos::from_secs(second),
                 each: Nanos::from_secs(LINES_EVERY_S),
-                ready: Nanos::ZERO,
+                left: Nanos::ZERO,
                 budget: None,
             },
         });

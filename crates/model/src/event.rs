@@ -551,15 +551,18 @@ pub struct ExperimentProgress {
     pub done: u32,
     /// Trials at most.
     pub most: u32,
+    /// Trials in all that are probable by those that are over.
+    #[serde(default)]
+    pub likely: u32,
     /// What they took.
     #[serde(rename = "spent_ns")]
     pub spent: Nanos,
     /// What one that is to come takes, as far as is known.
     #[serde(rename = "each_ns")]
     pub each: Nanos,
-    /// What making one ready takes besides, as far as is known: it is in no budget.
-    #[serde(default, rename = "ready_ns")]
-    pub ready: Nanos,
+    /// What those that are to come will probably take, with what making them ready takes besides.
+    #[serde(default, rename = "left_ns")]
+    pub left: Nanos,
     /// What all of them may take; absent: no bound.
     #[serde(rename = "budget_ns")]
     pub budget: Option<Nanos>,

@@ -2,7 +2,7 @@
 
 use highwater_model::control::{Change, Command, CommandSender, Refusal};
 use highwater_model::display::pace;
-use highwater_model::display::{about, bytes, count, duration, foreign, plain, span};
+use highwater_model::display::{about, bytes, count, duration, foreign, plain, rate, span};
 use highwater_model::event::{AuditProgress, Event, Part, TimedEvent, Trial, WarningKind};
 use highwater_model::json::{self, pretty};
 use highwater_model::plan::AuditLevel;
@@ -145,8 +145,9 @@ pub fn settings_line(file: &str) -> String {
 }
 
 /// The expected cost of a run, in one line.
-pub fn estimate(estimate: &EstimateRecord) -> String {
+pub fn estimate(estimate: &EstimateRecord, simulated: bool) -> String {
     let length = match estimate.duration_ns {
+        Some(length) if simulated => format!("about {} of simulated time", span(length)),
         Some(length) => format!("about {}", span(length)),
         None => "until its rows are there".to_owned(),
     };
@@ -216,8 +217,8 @@ pub fn trial_begun(number: u32, trial: &Trial) -> String {
         Trial::Probe { purpose, axis, at, unit } => {
             let what = match (at, axis) {
                 (None, _) => "closed load".to_owned(),
-                (Some(at), SearchAxis::Rate) => format!("{at} {}/s", unit.name()),
-                (Some(at), SearchAxis::Sessions) => format!("{at} sessions"),
+                (Some(at), SearchAxis::Rate) => format!("{} {}/s", rate(*at), unit.name()),
+                (Some(at), SearchAxis::Sessions) => format!("{} sessions", rate(*at)),
             };
             format!("probe {number}: {}, {what}", purpose.name())
         }
@@ -324,7 +325,7 @@ mod tests {
             }),
         };
         assert_eq!(
-            estimate(&expected),
+            estimate(&expected, false),
             "about 11 s · 1,100,000 rows · 110 MB, 100 B per row in the tables now · 1.5 GB free at here, \
              1.0 GB kept free"
         );
@@ -337,7 +338,7 @@ mod tests {
             ..expected
         };
         assert_eq!(
-            estimate(&unbounded),
+            estimate(&unbounded, true),
             "until its rows are there · no rate limit · 100 B per row"
         );
     }

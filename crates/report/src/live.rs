@@ -7,10 +7,11 @@
 mod tests;
 
 use std::collections::VecDeque;
+use std::mem::discriminant;
 
 use highwater_model::display::{count, duration, foreign, plain, rate, ratio};
 use highwater_model::event::{
-    AuditProgress, ExperimentProgress, LoadBounds, SecondProgress, StreamProgress,
+    AuditProgress, ExperimentProgress, LoadBounds, SecondProgress, StreamProgress, Trial,
 };
 use highwater_model::numbers::{len_to_f64, round_to_u64, round_to_usize, to_f64};
 use highwater_model::plan::{Objective, Unit};
@@ -18,7 +19,7 @@ use highwater_model::units::Nanos;
 
 use super::events::settings_line;
 use super::layout::{Row, aligned, headed, list, or_absent};
-use super::progress::{offered, recent_p99, standings};
+use super::progress::{LOWER_BOUND, is_lower_bound, offered, recent_p99, standings};
 
 /// Seconds of a trend.
 const TREND_S: usize = 60;
@@ -39,12 +40,23 @@ const WORDS: usize = 40;
 /// State of the display.
 #[derive(Debug, Clone, Default)]
 pub struct Live {
-    experiment: Option<(Nanos, ExperimentProgress)>,
+    /// The experiments whose trials run, the outermost first.
+    experiments: Vec<RunningTrial>,
     part: Part,
     /// Objectives of the current run.
     objectives: Vec<Objective>,
     /// The working directory's settings file, if it has any effect.
     settings_file: Option<String>,
+    /// Whether times are those of a simulated clock.
+    simulated: bool,
+}
+
+/// A trial, when it began, and the progress of its experiment then.
+#[derive(Debug, Clone)]
+struct RunningTrial {
+    trial: Trial,
+    begin: Nanos,
+    progress: ExperimentProgress,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -84,15 +96,23 @@ impl Live {
         self.settings_file = settings_file.map(str::to_owned);
     }
 
-    /// A probe begins.
-    pub fn probe(&mut self, now: Nanos, experiment: ExperimentProgress) {
-        self.experiment = Some((now, experiment));
+    /// Its times are those of a simulated clock.
+    pub const fn simulate(&mut self, simulated: bool) {
+        self.simulated = simulated;
+    }
+
+    /// A trial begins: the next one of its experiment, or one of an experiment of the current trial.
+    pub fn trial(&mut self, begin: Nanos, trial: &Trial, progress: ExperimentProgress) {
+        let kind = discriminant(trial);
+        let place = self.experiments.iter().position(|of| discriminant(&of.trial) == kind);
+        self.experiments.truncate(place.unwrap_or(self.experiments.len()));
+        self.experiments.push(RunningTrial { trial: trial.clone(), begin, progress });
         self.part = Part::Nothing;
     }
 
-    /// A probe has ended; the target is idle until the next one.
-    pub fn probed(&mut self) {
-        self.experiment = None;
+    /// A trial has ended; the target is idle until the next one.
+    pub fn trial_ended(&mut self) {
+        self.experiments.pop();
         self.part = Part::Nothing;
     }
 
@@ -128,13 +148,12 @@ impl Live {
     /// The current lines for a terminal of this size.
     pub fn lines(&self, now: Nanos, columns: usize, rows: usize) -> Vec<String> {
         let mut lines = Vec::new();
-        if let Some((begin, experiment)) = &self.experiment {
-            lines.push(experiment_bar(*experiment, now.saturating_sub(*begin)).line(columns));
-        }
+        let levels = 0..self.experiments.len();
+        lines.extend(levels.map(|level| self.experiment_bar(level, now).line(columns)));
         match &self.part {
             Part::Nothing => {}
             Part::Load(load) => {
-                lines.extend(load.lines(columns));
+                lines.extend(load.lines(columns, self.simulated));
                 lines.extend(self.objective_lines(load));
                 let settings = self.settings_file.as_ref();
                 lines.extend(settings.map(|file| format!("{:LABEL$}{}", "", settings_line(file))));
@@ -145,6 +164,41 @@ impl Live {
         }
         lines.truncate(rows);
         lines.iter().map(|line| cut(line, columns)).collect()
+    }
+
+    /// The bar of an experiment: its trials or its budget, whichever is used up further. On a simulated clock, its
+    /// current trial has taken what its own trials and seconds have.
+    fn experiment_bar(&self, level: usize, now: Nanos) -> Bar {
+        let RunningTrial { trial, begin, progress } = &self.experiments[level];
+        let second = match &self.part {
+            Part::Load(load) => load.last.as_ref().map_or(0, |last| last.second),
+            Part::Nothing | Part::Audit { .. } => 0,
+        };
+        let nested = self.experiments[level + 1..].iter().map(|of| of.progress.spent.0);
+        let elapsed = if self.simulated {
+            Nanos(nested.fold(Nanos::from_secs(second).0, u64::saturating_add))
+        } else {
+            now.saturating_sub(*begin)
+        };
+        let spent = progress.spent.0.saturating_add(elapsed.0);
+        let number = progress.done.saturating_add(1);
+        let (label, one) = match trial {
+            Trial::Size { .. } => ("sizes", "size"),
+            _ => ("trials", "trial"),
+        };
+        let mut about = vec![if progress.likely < progress.most {
+            format!("{one} {number} of about {}", progress.likely.max(number))
+        } else {
+            format!("{one} {number} of at most {}", progress.most)
+        }];
+        let mut share = ratio(progress.done.into(), progress.likely.max(number).into());
+        if let Some(budget) = progress.budget {
+            about.push(format!("{} of {}", whole_s(spent), whole_s(budget.0)));
+            share = share.max(ratio(spent, budget.0));
+        }
+        let left = progress.left.saturating_sub(elapsed).0;
+        let left = format!("about {} {}", whole_s(left), left_words(self.simulated));
+        Bar { label: label.to_owned(), share, left: Some(left), about }
     }
 
     /// Each objective in the measured phase so far.
@@ -186,38 +240,9 @@ impl Bar {
     }
 }
 
-/// The bar of an experiment: the trials or the budget, whichever is used up further.
-fn experiment_bar(experiment: ExperimentProgress, elapsed: Nanos) -> Bar {
-    let spent = experiment.spent.0.saturating_add(elapsed.0);
-    let number = experiment.done.saturating_add(1);
-    let mut about = vec![format!("trial {number} of {} at most", experiment.most)];
-    let mut share = ratio(experiment.done.into(), experiment.most.into());
-    if let Some(budget) = experiment.budget {
-        about.push(format!("{} of {}", whole_s(spent), whole_s(budget.0)));
-        share = share.max(ratio(spent, budget.0));
-    }
-    let left = left_about(experiment, experiment.most, elapsed);
-    Bar {
-        label: "trials".to_owned(),
-        share,
-        left: Some(format!("about {} left", whole_s(left))),
-        about,
-    }
-}
-
-/// Approximate remaining time of an experiment of `trials` trials in nanoseconds, `elapsed` after its last trial began:
-/// not a bound, because trials may take longer than earlier ones.
-pub(crate) fn left_about(experiment: ExperimentProgress, trials: u32, elapsed: Nanos) -> u64 {
-    let to_come = u64::from(trials.saturating_sub(experiment.done));
-    let of_probes = experiment.each.0.saturating_mul(to_come);
-    let of_budget = experiment.budget.map(|budget| {
-        let spent = experiment.spent.0.saturating_add(elapsed.0);
-        budget.0.saturating_sub(spent)
-    });
-    of_probes
-        .saturating_sub(elapsed.0)
-        .min(of_budget.unwrap_or(u64::MAX))
-        .saturating_add(experiment.ready.0.saturating_mul(to_come))
+/// The words after a remaining time: on a simulated clock, which a reader's does not show, it is named.
+pub(crate) const fn left_words(simulated: bool) -> &'static str {
+    if simulated { "left to simulate" } else { "left" }
 }
 
 /// The bar of an audit. A database reports no progress while it runs a query over all rows; until the response, the
@@ -259,8 +284,8 @@ impl Load {
         self.last = Some(line.clone());
     }
 
-    fn lines(&self, columns: usize) -> Vec<String> {
-        let mut lines = vec![self.bar().line(columns)];
+    fn lines(&self, columns: usize, simulated: bool) -> Vec<String> {
+        let mut lines = vec![self.bar(simulated).line(columns)];
         let Some(last) = &self.last else {
             return lines;
         };
@@ -272,16 +297,18 @@ impl Load {
         for (row, (stream, timeline)) in table.zip(both()) {
             lines.extend([row, last_minute(timeline, stream.unit, columns)]);
         }
+        let is_bound = last.streams.iter().any(is_lower_bound);
+        lines.extend(is_bound.then(|| format!("{:LABEL$}{LOWER_BOUND}", "")));
         lines
     }
 
     /// Progress, and the latest end.
-    fn bar(&self) -> Bar {
+    fn bar(&self, simulated: bool) -> Bar {
         let Some(last) = &self.last else {
             return Bar { label: "begins".to_owned(), share: 0.0, left: None, about: Vec::new() };
         };
         let mut about = Vec::new();
-        let (mut share, mut left) = (0.0_f64, None::<f64>);
+        let (mut share, mut left, mut estimated) = (0.0_f64, None::<f64>, "");
         let elapsed = Nanos::from_secs(last.second).as_secs_f64();
         if let Some(rows) = self.bounds.rows {
             let there = to_f64(self.bounds.there) + self.rows;
@@ -290,6 +317,7 @@ impl Load {
             about.push(format!("{} of {} rows", count(round_to_u64(there).min(rows)), count(rows)));
             let at_this_pace = missing / (self.rows / elapsed);
             left = Some(at_this_pace).filter(|left| left.is_finite());
+            estimated = "about ";
         }
         if let Some(length) = self.bounds.length {
             let of_time = length.as_secs_f64();
@@ -304,7 +332,8 @@ impl Load {
         Bar {
             label: last.phase.clone(),
             share,
-            left: left.map(|left| format!("{} left", seconds(left))),
+            left: left
+                .map(|left| format!("{estimated}{} {}", seconds(left), left_words(simulated))),
             about,
         }
     }

@@ -16,6 +16,7 @@ use highwater_model::plan::Objective;
 use highwater_model::units::Nanos;
 
 use crate::judgments::objective_bound;
+use crate::live::left_words;
 
 /// Progress of filling a table.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,13 +25,14 @@ pub struct Filling {
     there: f64,
     rows: f64,
     seconds: f64,
+    simulated: bool,
 }
 
 impl Filling {
-    /// `there` is the number of existing rows, of `rows` in total.
-    pub fn new(there: u64, rows: u64) -> Self {
+    /// `there` is the number of existing rows, of `rows` in total; on a `simulated` clock or not.
+    pub fn new(there: u64, rows: u64, simulated: bool) -> Self {
         let [there, rows] = [there, rows].map(to_f64);
-        Self { first: there, there, rows, seconds: 0.0 }
+        Self { first: there, there, rows, seconds: 0.0, simulated }
     }
 
     /// The text after the line of an interval: the fraction of the rows, and the remaining time at the rate so far.
@@ -42,13 +44,11 @@ impl Filling {
         let pace = (self.there - self.first) / self.seconds;
         let share = (self.there / self.rows * 100.0).min(100.0);
         let left = (self.rows - self.there).max(0.0) / pace;
-        if !left.is_finite() {
+        if !left.is_finite() || left <= 0.0 {
             return format!("  {share:5.1}%");
         }
-        format!(
-            "  {share:5.1}%, {} left",
-            duration(ceil_to_u64(left).saturating_mul(1_000_000_000))
-        )
+        let left = span(ceil_to_u64(left).saturating_mul(1_000_000_000));
+        format!("  {share:5.1}%, about {left} {}", left_words(self.simulated))
     }
 }
 
@@ -159,6 +159,17 @@ pub(crate) fn named_p99(stream: &StreamProgress) -> (&'static str, String) {
             None => ("max", shown(recent.max_ns, recent.at_least)),
         },
     }
+}
+
+/// What the sign of such a percentile means.
+pub const LOWER_BOUND: &str =
+    "≥: the slowest ops failed or have no response yet, and took at least as long";
+
+/// Whether the percentile or maximum of the last seconds falls among ops that failed, or that have not ended.
+pub fn is_lower_bound(stream: &StreamProgress) -> bool {
+    let is_shown = stream.p99_ns.is_some();
+    (is_shown && stream.p99_at_least)
+        || (!is_shown && stream.recent.is_some_and(|recent| recent.at_least))
 }
 
 /// Offered units per second; `closed` in closed load.
@@ -352,13 +363,15 @@ mod tests {
     fn filling_reports_the_share_and_the_time_left() {
         let insert = |units_per_s| vec![stream("insert", Unit::Rows, units_per_s)];
         let line = |units_per_s| Interval::new(second(1, "fill", insert(units_per_s)));
-        let mut filling = Filling::new(20_000, 100_000);
+        let mut filling = Filling::new(20_000, 100_000, false);
         let said = "fill: 20,000 of 100,000 rows are there";
         assert_eq!(filling.to_string(), said);
         assert_eq!(filling.after(&line(0.0)), "   20.0%");
         // 20,000 rows in two seconds, 60,000 remain.
-        assert_eq!(filling.after(&line(20_000.0)), "   40.0%, 6.00 s left");
-        assert_eq!(filling.after(&line(60_000.0)), "  100.0%, 0 ns left");
+        assert_eq!(filling.after(&line(20_000.0)), "   40.0%, about 6 s left");
+        assert_eq!(filling.after(&line(60_000.0)), "  100.0%");
+        let mut simulated = Filling::new(0, 100, true);
+        assert_eq!(simulated.after(&line(20.0)), "   20.0%, about 4 s left to simulate");
     }
 
     #[test]
@@ -422,6 +435,9 @@ mod tests {
         line.streams[0].recent =
             Some(RecentLatency { p99_ns: Some(60_900_000), at_least: true, ..recent });
         assert_eq!(recent_p99(&line.streams[0]), "≥ 60.9 ms (10 s)");
+        assert!(is_lower_bound(&line.streams[0]));
+        line.streams[0].p99_ns = Some(60_900_000);
+        assert!(!is_lower_bound(&line.streams[0]), "this second has a percentile of its own");
     }
 
     fn part(missed: u64, counted: u64) -> ObjectiveSoFar {

@@ -36,6 +36,7 @@ mod estimate;
 mod guess;
 mod history;
 mod length;
+mod likely;
 mod pooled_exceedance;
 mod soak;
 mod step;
@@ -62,6 +63,7 @@ pub use length::{
     FEWEST_OPS, MarkTolerance, OPS_OF_FIVE_PERCENT, OpsNeeded, mark_tolerance, ops_needed,
     tolerance_at,
 };
+pub use likely::{bracket, probes_to_come};
 pub use step::Step;
 pub(crate) use verdict::rows_before;
 pub use verdict::{ProbeResult, probed};

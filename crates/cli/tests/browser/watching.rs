@@ -383,11 +383,14 @@ pub(crate) fn accessible(browser: &mut impl Page, axe: &str) {
     assert_eq!(found, json!([]));
 }
 
+/// Maximum height of the header, which stays on top: an eighth of a phone's screen.
+const HEADER_MAX: f64 = 106.0;
 /// Screen sizes on which each page is checked.
 const SCREENS: [(u32, u32); 2] = [(1280, 800), (390, 844)];
 
 /// Texts that are cut off at the right of the screen, other than in a box that scrolls; the answer, and where it ends.
 const SEEN: &str = "(() => { const box = document.querySelector(ANSWER)?.getBoundingClientRect(); return { \
+     header: document.querySelector('header').getBoundingClientRect().height, \
      bottom: box?.bottom, text: document.querySelector(ANSWER)?.textContent, \
      wide: document.documentElement.scrollWidth > innerWidth, raw: RAW.filter((text) => \
      document.body.textContent.includes(text)) }; })()";
@@ -407,6 +410,7 @@ fn answers_first(program: &std::path::Path, url: &str, ready: &str, answer: &str
             seen["bottom"].as_f64().is_some_and(|bottom| bottom <= NEAR_TOP),
             "{size:?}: {seen}"
         );
+        assert!(seen["header"].as_f64().is_some_and(|height| height <= HEADER_MAX), "{seen}");
         assert_eq!((&seen["wide"], &seen["raw"]), (&json!(false), &json!([])), "{size:?}: {seen}");
         if let Some(axe) = pages::axe() {
             accessible(&mut browser, &axe);
@@ -439,6 +443,22 @@ fn searches_growths_and_lists_answer_on_the_first_screen_too() {
     let (mut serve, url) = pages.watched(&["serve", "--listen", "0"]);
     let listed = "document.querySelector('#runs .answers b')";
     answers_first(&program, &url, listed, "#runs tbody tr:first-child .judged");
+    // Compared runs are named by the time at which each began and what differs, not by IDs.
+    pages.call(&["run", "cpu", "sim:", "-d", "20s", "-q", "--label", "build=new"]);
+    let mut browser = Browser::start(&program, SCREENS[1], false);
+    browser.visit(&url);
+    browser.wait("document.querySelector('#runs')?.textContent.includes('build=new')");
+    // The newest two; the search and the growth are there, too.
+    browser.evaluate(
+        "(() => { [...document.querySelectorAll('#runs [name=run]')].slice(0, 2).forEach((box) => { box.click(); }); \
+         document.querySelector('form[action=\"/compare\"] button').click(); return 0; })()",
+    );
+    until(&mut browser, "!!document.querySelector('h1')?.textContent.startsWith('Is B')");
+    let asked = browser.evaluate("document.querySelector('h1').textContent");
+    let asked = asked.as_str().unwrap();
+    assert!(asked.contains("build=new") && !asked.contains("-cpu-"), "{asked}");
+    let fits = browser.evaluate("document.documentElement.scrollWidth <= innerWidth");
+    assert_eq!(fits, json!(true), "{asked}");
     serve.kill().unwrap();
     serve.wait().unwrap();
 }

@@ -8,7 +8,7 @@ mod latency;
 pub(super) mod load;
 mod machines;
 
-pub(crate) use latency::responses;
+pub(crate) use latency::{figure, responses};
 pub(crate) use load::{of_target, phases, short_hash};
 
 use highwater_analysis::judge::{MeasuredStream, failed_work, measured_streams};

@@ -5,13 +5,10 @@
 
 use highwater_analysis::availability::stalls;
 use highwater_analysis::limit::of_search;
-use highwater_analysis::search::{
-    PROBES_OF_NINE_IN_TEN, late_bursts, of_axis, times_confirmed, tolerance_at,
-};
+use highwater_analysis::search::{bracket, late_bursts, of_axis, times_confirmed, tolerance_at};
 use highwater_model::display::{ABSENT, count, duration, percent, rate, span};
-use highwater_model::event::ExperimentProgress;
 use highwater_model::judgment::ReasonCode;
-use highwater_model::numbers::{ceil_to_u64, round_to_u64, round_to_usize};
+use highwater_model::numbers::{round_to_u64, round_to_usize};
 use highwater_model::record::{MeasuredRun, RunRecord};
 use highwater_model::search::{
     Estimate, Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis,
@@ -444,45 +441,11 @@ const fn verdict(probe: &ProbeRecord) -> &'static str {
     }
 }
 
-/// The values between which the mark must be, by the probes so far.
-fn bracket(search: &SearchRecord) -> [Option<f64>; 2] {
-    let of = |verdict: ProbeVerdict| {
-        let found = search
-            .probes
-            .iter()
-            .filter(|probe| probe.purpose.judges())
-            .filter(move |probe| probe.verdict == verdict);
-        found.map(|probe| probe.at)
-    };
-    let failed = of(ProbeVerdict::Failed).reduce(f64::min);
-    let below = |at: &f64| failed.is_none_or(|failed| *at < failed);
-    let passed = of(ProbeVerdict::Passed).filter(below).reduce(f64::max);
-    [passed, failed]
-}
-
 /// `passes ≤ 49,040`, and `fails ≥ 65,920`: as shown by the probes so far; absent if unknown.
 pub(crate) fn passes_and_fails(search: &SearchRecord) -> Vec<String> {
     let [passed, failed] = bracket(search);
     let passed = passed.map(|at| format!("passes ≤ {}", rate(at)));
     passed.into_iter().chain(failed.map(|at| format!("fails ≥ {}", rate(at)))).collect()
-}
-
-/// Approximate total number of probes of a search: a typical number, until the bounds of the mark show how many
-/// more bisections are needed.
-pub(crate) fn probes_about(search: Option<&SearchRecord>, progress: ExperimentProgress) -> u32 {
-    let usual = u32::midpoint(*PROBES_OF_NINE_IN_TEN.start(), *PROBES_OF_NINE_IN_TEN.end());
-    let next = progress.done + 1;
-    let about = match search.map(|search| (search, bracket(search))) {
-        Some((search, [Some(passed), Some(failed)])) => {
-            let apart = (failed / passed).ln() / search.policy.width.ln_1p();
-            let halvings = u32::try_from(ceil_to_u64(apart.log2().max(0.0))).unwrap_or(usual);
-            let confirmed = search.probes.iter().filter(|of| of.purpose == ProbePurpose::Confirm);
-            let confirmed = u32::try_from(confirmed.count()).unwrap_or(u32::MAX);
-            progress.done + halvings + search.policy.confirmations.saturating_sub(confirmed)
-        }
-        _ => usual,
-    };
-    about.clamp(next, progress.most.max(next))
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use highwater_sizing::tables::{Table, tables};
 
 use super::run::load;
 use super::search::codes;
-use crate::answer::{Answer, HistoryAnswer, KeyFigure, target_name, to_the_second};
+use crate::answer::{Answer, HistoryAnswer, KeyFigure, plural, target_name, to_the_second};
 use crate::blocks::{Block, Report, Section};
 use crate::chart::Chart;
 use crate::figures;
@@ -118,10 +118,10 @@ fn configurations(tune: &TuneRecord, measured: Vec<Remark>) -> Section {
         id: "configurations",
         title: "Configurations",
         lead: format!(
-            "{} of {} measured, in {} probes",
+            "{} of {} measured, in {}",
             different.len(),
             grid(tune),
-            tune.trials.len()
+            plural(tune.trials.len(), "probe")
         ),
         blocks,
     }
@@ -150,10 +150,14 @@ fn answer(run: &MeasuredRun<'_>, tune: &TuneRecord) -> Answer {
         TuneFigure::DiskBytesPerRow => "the fewest bytes per row".to_owned(),
     };
     Answer {
-        question: format!("Which {axes} gives {what} on {}?", target_name(run)),
+        question: format!("Which {axes} {} {what} on {}?", give(tune), target_name(run)),
         keys: [answer.keys.clone(), vec![measured_key(tune)]].concat(),
         ..answer
     }
+}
+
+const fn give(tune: &TuneRecord) -> &'static str {
+    if tune.axes.len() > 1 { "give" } else { "gives" }
 }
 
 /// The configuration with the best mean so far.
@@ -228,11 +232,11 @@ fn has_smaller_values(tune: &TuneRecord, best: &BestConfiguration, other: &Runne
 
 fn measured_key(tune: &TuneRecord) -> KeyFigure {
     let took: u64 = tune.trials.iter().map(|trial| trial.took_ns).sum();
-    let (probes, took) = (tune.trials.len(), duration(took));
+    let (probes, took) = (plural(tune.trials.len(), "probe"), duration(took));
     KeyFigure::new(
         "measured",
         format!("{} of {}", different(tune).len(), count(grid(tune) as u64)),
-        format!("configurations, {probes} probes in {took}"),
+        format!("configurations, {probes} in {took}"),
     )
 }
 
@@ -313,9 +317,9 @@ fn measured(tune: &TuneRecord) -> Vec<Remark> {
     let mut lines = vec![Remark::new(
         "measured",
         format!(
-            "{} of {grid} configurations, {share}, in {} probes and {}",
+            "{} of {grid} configurations, {share}, in {} and {}",
             different.len(),
-            tune.trials.len(),
+            plural(tune.trials.len(), "probe"),
             duration(took)
         ),
     )];

@@ -16,6 +16,7 @@ use crate::chart::{
     Axis, Cell, Chart, Label, Point, Quantity, Series, Shape, Span, SpanKind, Strip, values,
 };
 use crate::kinds::comparison::NamedGrowth;
+use crate::layout::list;
 use crate::limit;
 
 /// Maximum characters of a name.
@@ -98,12 +99,10 @@ pub(crate) fn scale(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Chart>
     };
     let unit = format!("{}/s", scale.unit.name());
     let levels = scale.until_per_s.map(|at| Label { at, name: "requested".to_owned() });
+    let is_grown = first.trial.size.nodes < last.trial.size.nodes;
     let all = Chart {
         id: "scale".to_owned(),
-        about: "Filled signs were measured. A ring is what was predicted for a size from the smaller ones, \
-                before it was measured. The line is what all sizes together predict, and the band is the 90% interval of a \
-                new measurement. Dashed: as many times the first size as there are nodes."
-            .to_owned(),
+        about: list([SIGNS].into_iter().chain(is_grown.then_some(LINES)), " "),
         levels: levels.into_iter().collect(),
         strip: limits(scale),
         ..Chart::default()
@@ -121,10 +120,16 @@ pub(crate) fn scale(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Chart>
     let linear = Series::new("linear", Shape::Dashed, 7, linear.to_vec());
     let of_each = measured(scale, grown, |nodes, per_s| per_s / nodes.max(1.0));
     let mut of_all = measured(scale, grown, |_, per_s| per_s);
-    of_all.push(linear);
+    of_all.extend(is_grown.then_some(linear));
     let axis = SizeAxis::Nodes;
     vec![total(all, axis, &unit, 0.0, of_all), per_node(each, axis, &unit, of_each)]
 }
+
+/// What the signs of a growth's chart mean, and with several sizes its lines.
+const SIGNS: &str = "Filled signs were measured. A ring is what was predicted for a size from the smaller ones, before \
+                     it was measured.";
+const LINES: &str = "The line is what all sizes together predict, and the band is the 90% interval of a new \
+                     measurement. Dashed: as many times the first size as there are nodes.";
 
 /// The limit of each size, including sizes that do not count because the load generator was saturated; empty if no
 /// limit is known.

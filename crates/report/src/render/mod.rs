@@ -24,7 +24,7 @@ use text::text_of;
 pub use csv::{csv, growth_csv, results_csv, telemetry_csv};
 pub use html::{
     HistoryFilter, LiveRights, deletion_page, error_page, history_page, html, html_with_links,
-    live_page, live_parts, live_style, served_page,
+    live_page, live_parts, live_style, names_apart, served_page,
 };
 pub use junit::junit;
 pub use markdown::markdown;

@@ -221,7 +221,7 @@ impl Run {
             workload: self.request.plan.workload.name.clone(),
             urls: self.request.target.urls(),
             target: parts.facts.version.clone(),
-            simulated: self.request.target.capabilities().simulated,
+            simulated: self.request.target.capabilities().simulated_clock,
             phases: self.request.plan.phases.clone(),
             objectives: self.request.plan.objectives.clone(),
             settings_file: self.request.options.settings_file.clone(),

@@ -176,7 +176,7 @@ fn percentiles(summary: &LatencySummary) -> [String; 5] {
 }
 
 /// `2.31 ms`, `≥ 2.31 ms`, or `–` if there are too few samples.
-pub(super) fn figure(summary: &LatencySummary, name: &str, value: Option<u64>) -> String {
+pub(crate) fn figure(summary: &LatencySummary, name: &str, value: Option<u64>) -> String {
     let is_bound = summary.at_least.iter().any(|other| other == name);
     let sign = if is_bound { "≥ " } else { "" };
     or_absent(value, |ns| format!("{sign}{}", duration(ns)))

@@ -147,7 +147,7 @@ fn table(rows: &[&HistoryRow], may_delete: bool) -> Markup {
                     tbody { @for row in rows { (line(row, has_labels, may_delete)) } }
                 }
             }
-            p class="term" { button type="submit" { "Compare the chosen" } " The oldest is the baseline." }
+            p class="term" { button type="submit" { "Compare selected runs" } " The oldest is the baseline." }
         }
     }
 }
@@ -212,6 +212,36 @@ fn begun(row: &HistoryRow) -> String {
     let of_id = of_id.filter(|time| parse_instant(&format!("{time}Z")).is_ok());
     let second = of_id.or_else(|| Some(row.started_at.get(..19)?.to_owned()));
     second.map_or_else(|| row.id.clone(), |second| second.replace('T', " "))
+}
+
+/// Names by which a reader tells these runs apart: the time at which each began, and what else differs among them.
+pub fn names_apart(rows: &[HistoryRow]) -> Vec<String> {
+    const TIME: usize = 1;
+    const ID: usize = 5;
+    let day_and_time = |row: &HistoryRow| match begun(row).split_once(' ') {
+        Some((day, time)) => [day.to_owned(), time.to_owned()],
+        None => [String::new(), row.id.clone()],
+    };
+    let parts = |row: &HistoryRow| {
+        let [day, time] = day_and_time(row);
+        let what = format!("{} {}", row.kind.name(), row.workload);
+        let id = row.id.rsplit('-').next().unwrap_or(&row.id).to_owned();
+        [day, time, what, row.target.clone(), list(labels(row), ", "), id]
+    };
+    let all: Vec<_> = rows.iter().map(parts).collect();
+    let differs = |part: usize| all.iter().any(|of| of[part] != all[0][part]);
+    let is_shown = |part: usize| match part {
+        TIME => true,
+        // The end of an ID says nothing to a reader, but is never the same.
+        ID => !(0..ID).any(differs),
+        _ => differs(part),
+    };
+    let shown: Vec<usize> = (0..=ID).filter(|part| is_shown(*part)).collect();
+    let name = |of: &[String; ID + 1]| {
+        let parts = shown.iter().map(|part| of[*part].as_str());
+        list(parts.filter(|part| !part.is_empty()), " ")
+    };
+    all.iter().map(name).collect()
 }
 
 /// Minimum answers of one definition for a chart over time.

@@ -26,7 +26,9 @@ use crate::blocks::Report;
 use crate::layout::first_upper;
 use crate::{judgments, kinds};
 
-pub use history::{HistoryFilter, deletion_page, error_page, history_page, served_page};
+pub use history::{
+    HistoryFilter, deletion_page, error_page, history_page, names_apart, served_page,
+};
 pub use watched::{LiveRights, live_page, live_parts, live_style};
 
 /// The page of a record.
@@ -161,7 +163,7 @@ fn top(page: &Page<'_>) -> Markup {
     html! {
         (brand())
         p class="where" {
-            b { (page.kind) } " " (page.name)
+            b { (page.kind) } span class="name" { " " (page.name) }
             @for fact in &page.facts { span class="fact" { " · " (kept(fact)) } }
         }
     }

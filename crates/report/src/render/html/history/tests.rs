@@ -58,6 +58,23 @@ fn runs_are_listed_and_their_answers_drawn() {
 }
 
 #[test]
+fn compared_runs_are_named_by_what_tells_them_apart() {
+    let first = row("2026-11-20T18-20-11-cpu-aaaaaa", "cpu", 1.0);
+    let second = HistoryRow { id: "2026-11-20T18-25-00-cpu-bbbbbb".to_owned(), ..first.clone() };
+    let names = |other: &HistoryRow| names_apart(&[first.clone(), other.clone()]);
+    assert_eq!(names(&second), ["18:20:11", "18:25:00"]);
+    let next_day = HistoryRow { id: "2026-11-21T18-25-00-cpu-cccccc".to_owned(), ..first.clone() };
+    assert_eq!(names(&next_day), ["2026-11-20 18:20:11", "2026-11-21 18:25:00"]);
+    let target = HistoryRow { target: "PostgreSQL 16.1".to_owned(), ..second.clone() };
+    assert_eq!(names(&target), ["18:20:11 PostgreSQL 15.8", "18:25:00 PostgreSQL 16.1"]);
+    let plain = HistoryRow { labels: BTreeMap::new(), ..second };
+    assert_eq!(names(&plain), ["18:20:11 commit=<b>abc</b>", "18:25:00"]);
+    // Two of the same second differ in their IDs alone.
+    let same = HistoryRow { id: "2026-11-20T18-20-11-cpu-bbbbbb".to_owned(), ..first.clone() };
+    assert_eq!(names(&same), ["18:20:11 aaaaaa", "18:20:11 bbbbbb"]);
+}
+
+#[test]
 fn a_run_in_steps_is_listed_with_the_answer_of_its_page() {
     let mut record = fixture::open_steps();
     let last = measured_streams(&record).last().unwrap().phase.name.clone();

@@ -181,7 +181,7 @@ pub(super) fn tuned() -> TuneRecord {
 }
 
 /// The record of a tuning.
-pub(super) fn of_tuning(tune: TuneRecord) -> ExperimentRecord {
+pub(in crate::render::html) fn of_tuning(tune: TuneRecord) -> ExperimentRecord {
     let mut last = fixture::closed();
     let flags = "over batch=500,4000,32000|over with.codec=default,best,none";
     last.header.command = fixture::typed("tune", flags);
@@ -189,7 +189,7 @@ pub(super) fn of_tuning(tune: TuneRecord) -> ExperimentRecord {
 }
 
 /// The same tuning, stopped before its confirming round.
-pub(super) fn tuned_in_part() -> TuneRecord {
+pub(in crate::render::html) fn tuned_in_part() -> TuneRecord {
     let mut tune = tuned();
     let trials = &mut tune.trials;
     trials.retain(|trial| trial.purpose == TrialPurpose::Search);

@@ -141,7 +141,7 @@ fn the_page_repeats_what_was_typed_and_names_what_was_set_elsewhere() {
 fn the_page_of_a_tuning_names_the_best_configuration_and_shows_every_axis() {
     let page = html(&made::of_tuning(made::tuned()));
     let said = [
-        "Which batch and with.codec gives the most rows/s on ",
+        "Which batch and with.codec give the most rows/s on ",
         "<span class=\"whole\">batch 4000</span>, <span class=\"whole\">with.codec best</span>",
         "<b>ahead of batch 32000, with.codec best by +1.2% to +7.1% with 95% confidence</b>",
         "batch 4000, with.codec best with 302,000\u{a0}rows/s",

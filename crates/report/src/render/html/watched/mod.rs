@@ -12,23 +12,22 @@ mod tests;
 use maud::{Markup, html};
 
 use highwater_analysis::judge::measured_streams;
-use highwater_model::display::{
-    count, duration, foreign, harmless, percent_whole, rate, ratio, span,
-};
+use highwater_model::display::{count, foreign, harmless, percent_whole, rate, ratio, span};
 use highwater_model::event::{LoadBounds, Part as RunPart};
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::plan::{PhaseKind, StreamPlan, Unit};
 use highwater_model::record::{IntervalRecord, PhaseRecord, RunRecord};
 use highwater_model::units::Nanos;
 
-use self::so_far::left_s;
 use super::served;
 use crate::answer::{plural, to_the_second};
 use crate::chart::{Axis, Chart, Point, Quantity, Series, Shape, Span, SpanKind, values};
 use crate::events::part_line;
-use crate::layout::{Row, headed, list, or_absent};
+use crate::kinds::run::figure;
+use crate::layout::{Row, headed, list};
+use crate::live::left_words;
 use crate::plots;
-use crate::progress::named_p99;
+use crate::progress::{LOWER_BOUND, named_p99};
 use crate::render::html;
 use crate::render::html::blocks::{Part, table};
 use crate::watched::{Seconds, Slot, SlotStream, Stage, WatchedPage, WatchedRun};
@@ -144,7 +143,7 @@ fn status(watched: &WatchedPage) -> Markup {
                 @if let (Stage::Load(_), Some(first)) = (&run.stage, last.streams.first()) {
                     @let (name, latency) = named_p99(first);
                     span { b { (rate(first.units_per_s)) } " " (first.unit.name()) "/s now" }
-                    span { (name) " " b { (latency) } }
+                    span { (name) " " b { (latency.replace('≥', "at least")) } }
                 }
                 span { b { (count(failed)) } " failed" }
                 @for stream in &last.streams {
@@ -197,12 +196,17 @@ fn times(watched: &WatchedPage, second: u64) -> Vec<String> {
         return Vec::new();
     }
     let ns = |seconds: u64| seconds.saturating_mul(1_000_000_000);
-    let [elapsed, to_come] =
-        if watched.run.simulated { ["simulated", "left to simulate"] } else { ["elapsed", "left"] };
+    let simulated = watched.run.simulated;
+    let (elapsed, to_come) =
+        (if simulated { "simulated" } else { "elapsed" }, left_words(simulated));
     let (passed, left) = match (watched.trying.first(), &watched.run.stage) {
-        (Some(trying), _) => {
-            let passed = trying.progress.spent.0.saturating_add(ns(second));
-            let left = left_s(watched, second).map(|left| format!("about {}", span(ns(left))));
+        (Some(outermost), _) => {
+            // What its current trial has spent on trials of its own.
+            let nested = watched.trying.iter().skip(1).map(|trying| trying.progress.spent.0);
+            let this = nested.fold(ns(second), u64::saturating_add);
+            let passed = outermost.progress.spent.0.saturating_add(this);
+            let left = outermost.progress.left.saturating_sub(Nanos(this));
+            let left = Some(format!("about {}", to_the_second(left.0))).filter(|_| left.0 > 0);
             (to_the_second(passed), left)
         }
         (None, Stage::Load(bounds)) => {
@@ -425,8 +429,13 @@ fn ops(run: &WatchedRun) -> Option<Part> {
             requests += result.sent;
             failed += result.failed_ops();
             let latency = &result.latency_ns;
-            let latencies = [latency.p50, latency.p95, latency.p99, latency.max]
-                .map(|ns| or_absent(ns, duration));
+            let latencies = [
+                ("p50", latency.p50),
+                ("p95", latency.p95),
+                ("p99", latency.p99),
+                ("max", latency.max),
+            ];
+            let latencies = latencies.map(|(name, ns)| figure(latency, name, ns));
             let counts = [
                 count(result.sent),
                 count(result.failed_ops()),
@@ -447,7 +456,9 @@ fn ops(run: &WatchedRun) -> Option<Part> {
         count(failed)
     );
     let rows = headed("op | requests | failed | rate | p50 | p95 | p99 | max", rows);
-    let caption = format!("In {}, {} so far.", phase.name, to_the_second(phase.duration_ns));
+    let is_bound = rows.iter().any(|row| row.cells.iter().any(|cell| cell.starts_with('≥')));
+    let bound = if is_bound { format!(" {LOWER_BOUND}.") } else { String::new() };
+    let caption = format!("In {}, {} so far.{bound}", phase.name, to_the_second(phase.duration_ns));
     Some(Part {
         id: "ops",
         title: "Ops",

@@ -9,20 +9,19 @@ use maud::html;
 use highwater_analysis::judge::objective::may_yet_be_met;
 use highwater_analysis::judge::{MeasuredStream, measured_streams};
 use highwater_model::display::{ABSENT, about, count, plain, rate, ratio};
-use highwater_model::event::{ExperimentProgress, SecondProgress, StreamProgress, Trial};
+use highwater_model::event::{SecondProgress, StreamProgress, Trial};
 use highwater_model::plan::{AuditLevel, Unit};
 use highwater_model::record::{ExperimentRecord, RecordRef, RunRecord};
 use highwater_model::search::{ProbePurpose, SearchAxis, SearchRecord};
 use highwater_model::units::Nanos;
 
 use crate::answer::{Answer, HistoryKind, JudgmentLine, KeyFigure, Tone, nodes, short_target};
-use crate::blocks::Block;
+use crate::blocks::{Block, Section};
 use crate::chart::{self, Chart, Point, Series, Shape, Span, SpanKind};
 use crate::judgments::objective_bound;
-use crate::kinds::search::{passes_and_fails, probes_about};
+use crate::kinds::search::passes_and_fails;
 use crate::kinds::{self, run_answer};
 use crate::layout::{first_upper, list};
-use crate::live::left_about;
 use crate::plots::target_so_far;
 use crate::progress::standings;
 use crate::render::html::blocks::{self, Part};
@@ -38,6 +37,8 @@ const LATE_S: u64 = 15;
 const DRAIN: &str = "drain";
 /// The section of a growth with links to pages of runs, which are not served here.
 const LINKS: &str = "sizes";
+/// The section of a tuning with its table.
+const TABLE: &str = "configurations";
 /// Key figures of a run that are known before its end.
 const KEYS: [&str; 3] = ["p50", "p99", "max"];
 
@@ -90,12 +91,9 @@ fn machines(run: &WatchedRun) -> Option<Part> {
 
 fn of_run(watched: &WatchedPage) -> Page<'static> {
     let run = &watched.run;
-    let kind = match watched.trying.first().map(|trying| &trying.trial) {
+    let kind = match watched.trying.first() {
         None => "Run",
-        Some(Trial::Probe { .. }) => "Find",
-        Some(Trial::Configuration { .. }) => "Tune",
-        Some(Trial::Variant { .. }) => "Group",
-        Some(Trial::Size { .. }) => "Scale",
+        Some(trying) => kind_of(&trying.trial),
     };
     let record = run.record.as_deref();
     let tags = record.map(|record| sections::tags(record.into(), &record.into()));
@@ -119,6 +117,16 @@ fn of_run(watched: &WatchedPage) -> Page<'static> {
         hero: html! {},
         parts: Vec::new(),
         links: &[],
+    }
+}
+
+/// The command of an experiment with such trials.
+const fn kind_of(trial: &Trial) -> &'static str {
+    match trial {
+        Trial::Probe { .. } => "Find",
+        Trial::Configuration { .. } => "Tune",
+        Trial::Variant { .. } => "Group",
+        Trial::Size { .. } => "Scale",
     }
 }
 
@@ -312,6 +320,9 @@ fn of_experiment(watched: &WatchedPage, experiment: &ExperimentRecord) -> Page<'
         if objective.tone != Tone::None {
             "not decided yet".clone_into(&mut objective.value);
         }
+        if objective.sentence.trim_matches('.').is_empty() {
+            objective.sentence.clone_from(&measurement.sentence);
+        }
     }
     if let Some(trying) = trying(watched) {
         (answer.interval, answer.basis) = (trying, String::new());
@@ -322,31 +333,39 @@ fn of_experiment(watched: &WatchedPage, experiment: &ExperimentRecord) -> Page<'
             hero.extend(charts);
         }
     }
-    if let (Some(chart), Some(trying)) = (hero.first_mut(), watched.trying.first()) {
+    let kind = match kinds::kind(record) {
+        HistoryKind::Search => "Find",
+        HistoryKind::Tuning => "Tune",
+        HistoryKind::Group => "Group",
+        _ => "Scale",
+    };
+    // Before the first size of a growth is known, the first experiment is the search of that size.
+    let outermost = watched.trying.first().map(|trying| kind_of(&trying.trial));
+    let is_nested = outermost.is_some_and(|outermost| outermost != kind);
+    let trial = watched.trying.iter().find(|trying| kind_of(&trying.trial) == kind);
+    if let (Some(chart), Some(trying)) = (hero.first_mut(), trial) {
         show_trial(chart, &trying.trial);
     }
-    let sections =
-        report.sections.into_iter().filter(|section| section.id != LINKS).map(|mut section| {
-            section.blocks.retain(|block| !matches!(block, Block::Charts(_) | Block::Term(_)));
-            section
-        });
+    let mut sections: Vec<Section> = report.sections;
+    for section in &mut sections {
+        section.blocks.retain(|block| !matches!(block, Block::Charts(_) | Block::Term(_)));
+    }
+    sections.retain(|section| section.id != LINKS && !section.blocks.is_empty());
+    // Without a chart, the table so far takes its place.
+    let table = sections.iter().position(|section| hero.is_empty() && section.id == TABLE);
+    let table = table.map(|place| sections.remove(place).blocks);
     Page {
-        kind: match kinds::kind(record) {
-            HistoryKind::Search => "Find",
-            HistoryKind::Tuning => "Tune",
-            HistoryKind::Group => "Group",
-            _ => "Scale",
-        },
-        name: short_id(&record.header().id),
+        kind: outermost.unwrap_or(kind),
+        name: if is_nested { String::new() } else { short_id(&record.header().id) },
         facts: vec![run.workload.name.clone(), short_target(&run.target.version)],
         tags: sections::tags(record, &run),
         answer,
-        hero: if hero.is_empty() {
-            html! {}
-        } else {
-            chart::hero(&hero, false)
+        hero: match table {
+            Some(table) => blocks::hero(&table, false),
+            None if hero.is_empty() => html! {},
+            None => chart::hero(&hero, false),
         },
-        parts: sections.map(|section| blocks::part(&section)).collect(),
+        parts: sections.iter().map(blocks::part).collect(),
         links: &[],
     }
 }
@@ -389,7 +408,7 @@ fn words(watched: &WatchedPage, trying: &Trying) -> String {
                 (Some(at), SearchAxis::Sessions) => format!("{} sessions", rate(*at)),
             };
             let search = watched.experiments.iter().find_map(|of| of.search());
-            let about = probes_about(search, trying.progress);
+            let about = trying.progress.likely.max(number);
             let known = search.map_or_else(Vec::new, passes_and_fails);
             let (doing, which) = match (purpose, search, at) {
                 (ProbePurpose::Confirm, Some(search), Some(at)) => {
@@ -429,24 +448,4 @@ fn which_confirmation(search: &SearchRecord, at: f64) -> String {
     } else {
         format!("confirmation {which}")
     }
-}
-
-/// Estimated remaining seconds of the outermost experiment, if known; not a bound.
-pub(super) fn left_s(watched: &WatchedPage, second: u64) -> Option<u64> {
-    let trying = watched.trying.first()?;
-    let most = match &trying.trial {
-        Trial::Probe { .. } => {
-            let search = watched.experiments.iter().find_map(|of| of.search());
-            probes_about(search, trying.progress)
-        }
-        _ => trying.progress.most,
-    };
-    // The first trials may be shorter than this one.
-    let this = match watched.run.stage {
-        Stage::Load(bounds) => bounds.length.unwrap_or_default(),
-        _ => Nanos::ZERO,
-    };
-    let progress = ExperimentProgress { each: trying.progress.each.max(this), ..trying.progress };
-    let left = left_about(progress, most, Nanos::from_secs(second));
-    Some(left.div_ceil(Nanos::SECOND.0))
 }

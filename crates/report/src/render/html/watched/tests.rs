@@ -17,6 +17,7 @@ use highwater_model::search::{ProbePurpose, SearchAxis};
 use highwater_model::target_telemetry::{
     SeriesKind, TelemetryPoint, TelemetryValue, names, sources, units,
 };
+use highwater_model::tune::TuneRecord;
 use highwater_model::units::Nanos;
 
 use super::super::tests::made;
@@ -252,9 +253,10 @@ fn probe_begins(purpose: ProbePurpose, at: Option<f64>) -> Event {
         progress: ExperimentProgress {
             done: 5,
             most: 20,
+            likely: 12,
             spent: Nanos::from_secs(100),
             each: Nanos::from_secs(20),
-            ready: Nanos::ZERO,
+            left: Nanos::from_secs(420),
             budget: None,
         },
     }
@@ -310,7 +312,7 @@ fn a_search_shows_its_probes_and_between_which_values_the_mark_is() {
     let parts = live_parts(&watched);
     let tried = "Trying 1,250\u{a0}rows/s (probe 6 of about 12) · passes\u{a0}≤\u{a0}1,000 · fails\u{a0}≥\u{a0}1,500";
     assert_says(&parts, &[tried, r#"<span class="whole">1,000</span>"#]);
-    // Seven trials remain, each as long as this one, which takes 60 s and of which 3 s have passed.
+    // Of the 7 min that were left when the trial began, 3 s have passed.
     assert_says(&parts, &["103 s simulated", "about 6 min 57 s left to simulate"]);
     assert_says(&parts, &[r#"id="probes""#, "probes-latency"]);
     assert!(!parts.contains("at most"), "{parts}");
@@ -320,6 +322,30 @@ fn a_search_shows_its_probes_and_between_which_values_the_mark_is() {
     let parts = live_parts(&watched);
     assert_says(&parts, &["paused between two trials", r#"data-held="true""#]);
     assert!(!parts.contains("pauses after"), "{parts}");
+}
+
+#[test]
+fn a_tuning_shows_its_table_before_the_load_of_its_current_trial() {
+    let mut watched = watched();
+    let tune = TuneRecord { outcome: None, ..made::tuned_in_part() };
+    watched.experiments = vec![Arc::new(made::of_tuning(tune))];
+    let parts = live_parts(&watched);
+    let [table, trial] = ["All configurations", r#"id="trial""#].map(|text| parts.find(text));
+    let table = table.or_else(|| parts.find("to the right")).unwrap();
+    assert!(table < trial.unwrap(), "{parts}");
+    assert!(!parts.contains(r#"id="configurations""#), "it is there once");
+    assert!(!parts.contains(r#"id="axes""#), "nothing is in it without a best configuration");
+}
+
+#[test]
+fn a_percentile_among_failed_ops_is_explained() {
+    let mut watched = watched();
+    let Event::Second(mut second) = second(4, "measure", 100.0) else {
+        panic!("a second");
+    };
+    (second.streams[0].p99_ns, second.streams[0].p99_at_least) = (Some(75_500_000), true);
+    watched.event(&Event::Second(second));
+    assert_says(&live_parts(&watched), &["p99 <b>at least 75.5 ms</b>"]);
 }
 
 /// Counts the stored items: slots with their streams, points of telemetry, lines.
