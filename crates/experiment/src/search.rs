@@ -167,3 +167,33 @@ fn sessions_of(plan: &Plan, stream: &str) -> u32 {
     let position = streams.position(|planned| planned.name == stream);
     position.map_or(0, |position| highwater_runner::planner::sessions_of(plan, position))
 }
+
+#[cfg(test)]
+mod tests {
+    use highwater_analysis::fixture;
+    use highwater_model::search::ProbeVerdict;
+
+    use super::*;
+
+    #[test]
+    fn what_is_left_of_a_search_counts_its_confirmations_with_their_own_length() {
+        let mut search = fixture::search(Vec::new());
+        search.policy.budget_ns = Some(Nanos::from_secs(3_600).0);
+        let left = |search: &SearchRecord| {
+            let progress = progress_of(search, ProbePurpose::Search);
+            (progress.likely, progress.left)
+        };
+        // Nine probes of 70 s, and three confirmations of 310 s.
+        assert_eq!(left(&search), (12, Nanos::from_secs(9 * 70 + 3 * 310)));
+        // A short estimate makes no probe shorter, and the budget ends the search.
+        let mut estimate = fixture::probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated);
+        estimate.took_ns = Nanos::from_secs(20).0;
+        search.probes.push(estimate);
+        assert_eq!(left(&search), (12, Nanos::from_secs(8 * 70 + 3 * 310)));
+        search.policy.budget_ns = Some(Nanos::from_secs(620).0);
+        assert_eq!(left(&search), (12, Nanos::from_secs(600)));
+        search.policy.soak_ns = Some(Nanos::from_secs(1_000).0);
+        let soak = progress_of(&search, ProbePurpose::Soak);
+        assert_eq!((soak.likely, soak.left), (2, Nanos::from_secs(1_010)), "no part of the budget");
+    }
+}

@@ -45,7 +45,8 @@ fn shared_room(chart: &Chart, charts: &[Chart]) -> f64 {
 
 fn above_strip(chart: &Chart, frame: Frame) -> Frame {
     let strip = strip_height(chart, &frame);
-    frame.above(strip)
+    let lines = noted(chart, &frame).iter().map(|of| of.line + 1).max();
+    frame.above(strip).below(LINE * f64::from(lines.unwrap_or(1) - 1))
 }
 
 /// Charts that share the space above all folds: low ones, with the horizontal axis named only below the last one.
@@ -466,6 +467,11 @@ impl Frame {
         Self { height: self.height + strip, bottom: self.bottom + strip, strip, ..self }
     }
 
+    /// The same frame, higher by more lines of names above the plot.
+    pub(super) fn below(self, names: f64) -> Self {
+        Self { height: self.height + names, top: self.top + names, ..self }
+    }
+
     /// The same frame with another height, with or without the name of the horizontal axis.
     pub(super) fn low(self, height: f64, names_x: bool) -> Self {
         let bottom = if names_x { self.bottom } else { 24.0 };
@@ -589,11 +595,13 @@ pub(super) fn ends(chart: &Chart, frame: &Frame) -> Markup {
 pub(super) fn names(chart: &Chart, frame: &Frame) -> Markup {
     let noted = noted(chart, frame);
     let is_free = |from: f64, to: f64| {
-        noted.iter().all(|(x, name, _)| to < *x || *x + width_of(name) + WORDS_APART < from)
+        let mut below = noted.iter().filter(|of| of.line == 0);
+        below.all(|of| to < of.x || of.x + width_of(&of.name) + WORDS_APART < from)
     };
     html! {
-        @for (x, name, at) in &noted {
-            text class="note" x=(rounded(*x)) y=(frame.top - 7.0) data-x=(rounded(*at)) { (name) }
+        @for of in &noted {
+            @let y = frame.top - 7.0 - LINE * f64::from(of.line);
+            text class="note" x=(rounded(of.x)) y=(rounded(y)) data-x=(rounded(of.at)) { (of.name) }
         }
         @for span in chart.spans.iter().filter(|span| !span.name.is_empty() && span.kind != SpanKind::Note) {
             @let [from, to] = [span.from, span.to].map(|x| x_of(chart, frame, x));
@@ -609,24 +617,40 @@ pub(super) fn names(chart: &Chart, frame: &Frame) -> Markup {
         }
         @for level in chart.levels.iter().filter(|_| frame.is_narrow()) {
             text class="level" x=(frame.width - frame.right - 4.0)
-                y=(rounded(y_of(chart, frame, level.at) - 5.0)) text-anchor="end" { (level.name) }
+                y=(rounded(level_name_y(chart, frame, level.at))) text-anchor="end" { (level.name) }
         }
     }
 }
 
-/// The place, the text, and the time of each change and note whose text fits to the right of its line.
-fn noted(chart: &Chart, frame: &Frame) -> Vec<(f64, String, f64)> {
-    let mut free = 0.0;
+/// Above its line, or below it where the names above the plot would be in the way.
+fn level_name_y(chart: &Chart, frame: &Frame, at: f64) -> f64 {
+    let y = y_of(chart, frame, at);
+    if y - frame.top < LINE { y + LINE - 2.0 } else { y - 5.0 }
+}
+
+/// Maximum characters of a change or a note, and lines of them above a plot.
+const NOTE_WORDS: usize = 40;
+const NOTE_LINES: usize = 3;
+
+/// A change or a note with its place, its time, and its line, from 0 just above the plot.
+struct NotedName {
+    x: f64,
+    name: String,
+    at: f64,
+    line: u32,
+}
+
+/// Each change and note whose text fits to the right of its time, on the first line with enough space.
+fn noted(chart: &Chart, frame: &Frame) -> Vec<NotedName> {
+    let mut free = [0.0; NOTE_LINES];
     let notes = chart.spans.iter().filter(|span| span.kind == SpanKind::Note);
     let notes = notes.filter_map(|span| {
-        let name = foreign(&span.name, WORDS);
+        let name = foreign(&span.name, NOTE_WORDS);
         let width = width_of(&name);
         let x = x_of(chart, frame, span.from).min(frame.width - width);
-        let fits = x >= free;
-        if fits {
-            free = x + width + WORDS_APART;
-        }
-        fits.then_some((x, name, span.from))
+        let (line, free) = (0..).zip(&mut free).find(|(_, free)| x >= **free)?;
+        *free = x + width + WORDS_APART;
+        Some(NotedName { x, name, at: span.from, line })
     });
     notes.collect()
 }

@@ -166,6 +166,29 @@ fn a_note_is_drawn_where_it_was_made() {
 }
 
 #[test]
+fn changes_at_almost_one_time_are_all_named_one_above_the_other() {
+    let mut watched = watched();
+    let named = ["dashboards: 4,000 queries/s (page)", "a", "b"];
+    for name in named {
+        watched.event(&Event::Intervention(InterventionRecord {
+            by: None,
+            time_ns: Nanos::from_secs(2).0,
+            phase: "measure".to_owned(),
+            change: Change::Note { text: name.to_owned() },
+        }));
+    }
+    let parts = live_parts(&watched);
+    let throughput = parts.split("<figure").find(|figure| figure.contains("throughput-rows"));
+    let (_, wide) = throughput.unwrap().split_once(r#""wide""#).unwrap();
+    let (wide, _) = wide.split_once(r#""narrow""#).unwrap();
+    let names: Vec<&str> = wide.split(r#"<text class="note""#).skip(1).collect();
+    let heights = names.iter().map(|name| name.split_once(r#"y=""#).unwrap().1.split('"').next());
+    // Above the plot, which is lower by two lines.
+    assert_eq!(heights.collect::<Vec<_>>(), [Some("47"), Some("32"), Some("17")]);
+    assert!(names.iter().zip(named).all(|(drawn, name)| drawn.contains(name)), "{names:?}");
+}
+
+#[test]
 fn failures_bands_and_sessions_are_drawn() {
     let parts = live_parts(&watched());
     for id in ["throughput-rows", "latency", "failures"] {
