@@ -150,7 +150,11 @@ fn progress_of(search: &SearchRecord, purpose: ProbePurpose) -> ExperimentProgre
             ..probing
         };
     }
-    let [searching, confirming] = policy::probes_to_come(search);
+    let [searching, confirming] = match (purpose, policy::probes_to_come(search)) {
+        // Nothing is searched any more, unless a confirmation fails.
+        (ProbePurpose::Confirm, [_, confirming]) => [0, confirming.max(1)],
+        (_, to_come) => to_come,
+    };
     // The first estimate is shorter than a probe.
     let probe = probing.each.max(each(policy.probe_ns)).0.saturating_mul(searching.into());
     let confirmation = each(policy.confirmation_ns).0.saturating_mul(confirming.into());
@@ -185,6 +189,8 @@ mod tests {
         };
         // Nine probes of 70 s, and three confirmations of 310 s.
         assert_eq!(left(&search), (12, Nanos::from_secs(9 * 70 + 3 * 310)));
+        let confirming = progress_of(&search, ProbePurpose::Confirm);
+        assert_eq!((confirming.likely, confirming.left), (3, Nanos::from_secs(3 * 310)));
         // A short estimate makes no probe shorter, and the budget ends the search.
         let mut estimate = fixture::probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated);
         estimate.took_ns = Nanos::from_secs(20).0;
