@@ -188,7 +188,9 @@ fn two_shares_are_one_run_again() {
 
 #[test]
 fn a_table_is_filled_at_a_pace_or_at_full_speed_and_the_estimate_states_which() {
-    for (pace, said) in [(&["--rate", "10k"][..], "about 2 s"), (&[], "until its rows are there")] {
+    for (pace, said) in
+        [(&["--rate", "10k"][..], "about 2 s of simulated time"), (&[], "until its rows are there")]
+    {
         let place = Place::new();
         let called = place.call(&[&["load", "cpu", "sim:", "--rows", "20k"], pace].concat());
         let said = format!("estimate: {said} · 20,000 rows · ");
