@@ -2,6 +2,7 @@
 //!
 //! Must not define a point, or draw conclusions; that is the core's job.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,9 +24,16 @@ const MOST_RUNS: usize = 10_000;
 pub fn read(names: &[String], out: &Path) -> Result<SeriesSet, UserError> {
     let mut set = SeriesSet::default();
     for name in names {
-        set.append(from_name(name, out)?);
+        add(&mut set, from_name(name, out)?);
     }
     Ok(set)
+}
+
+/// Adds points that are not there yet: a resumed experiment also has the trials of the one that it resumes.
+fn add(set: &mut SeriesSet, mut more: SeriesSet) {
+    let known: BTreeSet<&str> = set.points.iter().filter_map(|point| point.origin.run()).collect();
+    more.points.retain(|point| point.origin.run().is_none_or(|run| !known.contains(run)));
+    set.append(more);
 }
 
 fn from_name(name: &str, out: &Path) -> Result<SeriesSet, UserError> {
@@ -54,7 +62,7 @@ fn run(path: &Path) -> Result<SeriesSet, UserError> {
     let mut set = SeriesSet::default();
     for trial in (0..group.variants.len()).flat_map(|variant| group.complete(variant)) {
         let path = store::directory_of(path).join(&trial.run);
-        set.append(of_record(&record::read(&path)?));
+        add(&mut set, of_record(&record::read(&path)?));
     }
     Ok(set)
 }
@@ -77,7 +85,8 @@ pub fn runs(directory: &Path, most: usize) -> Result<Vec<PathBuf>, UserError> {
     Ok(runs)
 }
 
-/// All runs of a directory.
+/// All runs of a directory. Those without a result are left out and named: a run that is still in progress, and one that
+/// cannot be read. Of an experiment in progress the finished trials count.
 fn directory(path: &Path) -> Result<SeriesSet, UserError> {
     let shown = path.display();
     let runs = runs(path, MOST_RUNS)?;
@@ -90,7 +99,20 @@ fn directory(path: &Path) -> Result<SeriesSet, UserError> {
     }
     let mut set = SeriesSet::default();
     for path in &runs {
-        set.append(run(path)?);
+        let name = path.file_name().unwrap_or_default().display();
+        let is_running = store::at_work(path).is_some();
+        match run(path) {
+            Ok(more) if !is_running => add(&mut set, more),
+            Ok(more) if store::has_record(path) && !more.points.is_empty() => {
+                add(&mut set, more);
+                set.notes.push(format!("{name} is still running: what it measured so far is used"));
+            }
+            Ok(_) | Err(_) if is_running => {
+                set.notes.push(format!("{name} is still running, and is left out"));
+            }
+            Ok(_) => {}
+            Err(error) => set.notes.push(format!("{name} is left out: {}", error.message)),
+        }
     }
     Ok(set)
 }

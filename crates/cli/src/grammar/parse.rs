@@ -273,6 +273,10 @@ fn meant_by(word: &str) -> Option<&'static str> {
 /// The error for a flag that the command does not have: it may belong to another tool or command, or
 /// be misspelled.
 fn unknown_flag(flag: &str, command: Option<&CommandSpec>, help: String) -> UserError {
+    if flag.strip_prefix('-').is_some_and(|text| text.starts_with(|c: char| c.is_ascii_digit())) {
+        let hint = "counts, rates, amounts and percentages are given without a sign";
+        return UserError::usage(format!("`{flag}` is negative")).with_hint(hint);
+    }
     let instead = command.and_then(|command| instead_of(flag, command.name));
     let hint = instead.map_or_else(
         || {
@@ -523,6 +527,11 @@ mod tests {
         error: unknown flag `--over`
 
         hint: settings are varied by `highwater tune --over AXIS=VALUES`
+        ");
+        insta::assert_snapshot!(said(&["highwater", "size", "1M", "--headroom", "-5%"]).1, @"
+        error: `-5` is negative
+
+        hint: counts, rates, amounts and percentages are given without a sign
         ");
         insta::assert_snapshot!(said(&["highwater", "run", "-T", "60"]).1, @"
         error: unknown flag `-T`

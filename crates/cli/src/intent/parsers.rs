@@ -259,11 +259,20 @@ pub(crate) fn latency_bound(text: &str) -> Result<(Option<String>, Nanos), UserE
 
 /// An amount of money, or a decimal number.
 pub(crate) fn amount(text: &str) -> Result<f64, UserError> {
-    let plain = text.chars().all(|c| c.is_ascii_digit() || c == '.');
-    let amount: Option<f64> = text.parse().ok().filter(|amount| plain && *amount > 0.0);
-    amount
-        .filter(|amount| *amount <= 1e9)
-        .ok_or_else(|| wrong(text, "is not an amount", "such as `0.80` or `2`"))
+    const HINT: &str = "such as `0.80` or `2`";
+    let bare = text.strip_prefix('-').unwrap_or(text);
+    let plain = bare.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let amount: Option<f64> = bare.parse().ok().filter(|amount| plain && *amount <= 1e9);
+    match amount {
+        Some(_) if bare != text => Err(wrong(text, "is negative", HINT)),
+        Some(0.0) => Err(wrong(text, "is not above zero", HINT)),
+        Some(amount) => Ok(amount),
+        None if bare.contains(',') => {
+            let cause = "has a comma: write a point before decimals, and nothing between thousands";
+            Err(wrong(text, cause, HINT))
+        }
+        None => Err(wrong(text, "is not an amount", HINT)),
+    }
 }
 
 pub(crate) fn word(text: &str) -> Result<String, UserError> {

@@ -140,9 +140,9 @@ fn one_measured_cluster_grows_as_published_ones_did() {
     for assumed in ["", " --assume cratedb-1m"] {
         let line = format!("400k --from one.csv --json{assumed}");
         let plan = json_of(&size(&directory, &line));
-        // 3 · (400,000 / 338,390)^(1/0.8) = 3.7 nodes, and 4.8 with the spread of published growth.
-        assert_eq!(plan["nodes"]["interval"]["expected"], 4);
-        assert_eq!(plan["nodes"]["planned"], 5);
+        // 3 · (400,000 / 338,390)^(1/0.8) = 3.7 nodes; one size does not show that there is any growth.
+        assert_eq!(plan["nodes"]["to_prove"]["expected"], 4);
+        assert_eq!(plan["nodes"]["to_prove"]["exceeds"], 6);
         assert_eq!(plan["needs"][0]["origin"]["kind"], "measured");
         assert_eq!(plan["needs"][0]["growth"]["kind"], "published");
     }
@@ -181,7 +181,10 @@ fn sizes_beyond_twice_the_measured_range_are_marked_without_an_interval() {
     assert_snapshot!(stdout(&call("3M --from sweep.csv --price 0.80")));
     let twenty = with_file("one.csv", "nodes,rows_per_s\n20,338390.5\n");
     let text = stdout(&size(&twenty, "30M --from one.csv --assume cratedb-1m"));
-    assert!(text.contains("unproven: beyond twice the largest measured size"), "{text}");
+    assert!(
+        text.contains("unproven: predictions end at twice the largest measured size"),
+        "{text}"
+    );
     let unknown = call("3M --from sweep.csv --extrapolate");
     assert!(refused(unknown).contains("--extrapolate"));
 }
@@ -245,10 +248,60 @@ fn if_no_number_is_enough_no_output_contradicts_it_and_the_exit_code_is_1() {
     let output = size(&directory, "10k --from flat.csv --html plan.html");
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.starts_with("no number of nodes") && text.contains("come closest"), "{text}");
+    assert!(
+        text.starts_with("no number of nodes")
+            && text.contains("beyond 2 nodes, throughput grows by less than 10%"),
+        "{text}"
+    );
     assert!(!text.contains("unproven"), "{text}");
     let page = fs::read_to_string(directory.path().join("plan.html")).unwrap();
-    assert!(page.contains("data-x=\"2\">closest<"), "the chart marks it as what it is");
+    assert!(page.contains("data-x=\"2\">most<"), "the chart marks it as what it is");
+}
+
+/// A growth that has not finished its first size, and a directory that a killed run left.
+#[test]
+fn a_run_without_a_result_is_left_out_with_one_sentence() {
+    let directory = TempDir::new().unwrap();
+    for nodes in ["1", "2"] {
+        let target = format!("sim:?nodes={nodes}&replicas=0");
+        let run = highwater(&directory).args(["run", "cpu", &target, "-d", "5s", "-q"]).output();
+        assert_eq!(run.unwrap().status.code(), Some(0));
+    }
+    let begun = directory.path().join("highwater-runs/2000-begun");
+    fs::create_dir(&begun).unwrap();
+    fs::write(begun.join("plan.json"), "{}").unwrap();
+    let output = size(&directory, "1k --from highwater-runs");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let warned = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(warned.matches("2000-begun is left out").count(), 1, "{warned}");
+    // A process that runs it has locked its plan.
+    let plan = fs::File::open(begun.join("plan.json")).unwrap();
+    plan.lock().unwrap();
+    let output = size(&directory, "1k --from highwater-runs");
+    let warned = String::from_utf8(output.stderr).unwrap();
+    assert!(warned.contains("2000-begun is still running, and is left out"), "{warned}");
+}
+
+#[test]
+fn a_resumed_growth_counts_each_size_once() {
+    let directory = TempDir::new().unwrap();
+    let scale = |more: &[&str]| {
+        let words =
+            "scale cpu sim:?nodes={nodes}&replicas=0 --each run --sessions 8 -d 5s -q".split(' ');
+        let output = highwater(&directory).args(words).args(more).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    };
+    scale(&["--nodes", "1,2"]);
+    scale(&["--nodes", "1,2,4", "--resume", "last"]);
+    let plan = json_of(&size(&directory, "1k --from highwater-runs --json"));
+    let measured = plan["needs"][0]["curve"].as_array().unwrap();
+    let measured = measured.iter().filter(|point| point["measured_per_s"].is_f64());
+    assert_eq!(measured.count(), 3);
+    // The error would shrink with measurements that are counted twice.
+    let alone = json_of(&size(&directory, "1k --from last --json"));
+    assert_eq!(plan["needs"][0]["error"], alone["needs"][0]["error"]);
+    let [all, alone] = [&plan, &alone].map(|of| of["needs"][0]["capacity"].to_string());
+    assert_eq!(all, alone);
 }
 
 #[test]

@@ -307,6 +307,7 @@ fn another_notation(number: &Number<'_>) -> Option<String> {
     }
     let groups = number.rest.strip_prefix(',')?;
     let is_group = |group: &str| group.len() == 3 && group.bytes().all(|b| b.is_ascii_digit());
+    let groups = groups.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%');
     groups
         .split(',')
         .all(is_group)

@@ -51,7 +51,7 @@ pub(crate) fn report(plan: &SizePlan) -> Report {
     let mut charts = plots::growth(plan);
     let hero = charts.drain(..charts.len().min(1)).collect();
     let figures = figures(plan);
-    let shown = figures.iter().filter(|of| of.label == "headroom");
+    let shown = figures.iter().filter(|of| ["headroom", "price"].contains(&&*of.label));
     let based = plan.needs.iter().flat_map(based_on);
     let regrets = regrets(plan).and_then(|of| of.caption);
     // The answer itself states what proves an unproven plan.
@@ -259,20 +259,13 @@ fn answer(plan: &SizePlan) -> Answer {
     let noun = plan.axis.noun();
     let needs = format!("{}{}", decision::needs(plan), decision::conditions(plan));
     let counted = plan.sized(nodes.planned);
-    let none = (format!("no number of {noun}"), String::new());
+    let basis = format!("{capacity} with {counted}");
+    let shown = nodes.to_prove.map_or(nodes.planned, |proof| proof.exceeds);
+    let each = decision::or_more(nodes.to_prove.is_some(), &count(shown.into()));
     let (figure, unit) = match plan.machines() {
-        _ if !nodes.reached || plan.is_least() => none,
-        1 => (count(nodes.planned.into()), noun_of(plan).to_owned()),
-        machines => {
-            let each = count(nodes.planned.into());
-            (plural(machines as usize, "machine"), format!("of {each} {} each", noun_of(plan)))
-        }
-    };
-    // What is true of a number at best says nothing of a cluster to buy.
-    let (condition, basis) = if plan.is_least() {
-        (format!("is expected to be enough for {needs}"), format!("at best {counted}"))
-    } else {
-        (format!("for {needs}"), capacity)
+        _ if !nodes.reached => (format!("no number of {noun}"), String::new()),
+        1 => (each, plan.axis.noun_of(shown).to_owned()),
+        machines => (plural(machines as usize, "machine"), format!("of {each} {} each", noun)),
     };
     let interval = match (nodes.interval, nodes.to_prove) {
         (Some(interval), _) => format!(
@@ -282,7 +275,7 @@ fn answer(plan: &SizePlan) -> Answer {
             interval.text()
         ),
         (None, Some(proof)) => decision::proven_by(plan, proof),
-        (None, None) => format!("{counted} come closest"),
+        (None, None) => plan.ended(),
     };
     Answer {
         question: format!(
@@ -292,8 +285,10 @@ fn answer(plan: &SizePlan) -> Answer {
         ),
         figure,
         unit,
-        condition,
-        caveat: nodes.to_prove.map(|_| "unproven: beyond twice the largest measured size"),
+        condition: format!("for {needs}"),
+        caveat: nodes
+            .to_prove
+            .map(|_| "unproven: predictions end at twice the largest measured size"),
         interval,
         basis,
         limit: fewer(plan),
@@ -302,12 +297,6 @@ fn answer(plan: &SizePlan) -> Answer {
         assumptions: decision::weighed_most(plan).collect(),
         ..Answer::default()
     }
-}
-
-/// `nodes`, or `node` for a single one.
-fn noun_of(plan: &SizePlan) -> &'static str {
-    let noun = plan.axis.noun();
-    if plan.nodes.planned == 1 { &noun[..noun.len() - 1] } else { noun }
 }
 
 fn planned(plan: &SizePlan) -> Option<&Alternative> {
@@ -355,10 +344,10 @@ fn judgments(plan: &SizePlan) -> Vec<JudgmentLine> {
         some => (format!("{some} of {all} assumed"), Tone::Open),
     };
     let which = "Inputs says which, and the flag that changes each.".to_owned();
-    let objective = match (plan.is_proven(), plan.nodes.reached) {
+    let number = match (plan.is_proven(), plan.nodes.reached) {
         (true, _) => {
             let enough = percent_whole(plan.nodes.probability);
-            ("met", Tone::Good, format!("Enough with a probability of at least {enough}."))
+            ("proven", Tone::Good, format!("Enough with a probability of at least {enough}."))
         }
         (false, true) => {
             let sentence = "Beyond twice the largest measured size nothing is proven.";
@@ -366,13 +355,13 @@ fn judgments(plan: &SizePlan) -> Vec<JudgmentLine> {
         }
         (false, false) => {
             let sentence = format!("No number of {} is expected to be enough.", plan.axis.noun());
-            ("not met", Tone::Open, sentence)
+            ("none", Tone::Open, sentence)
         }
     };
     [
-        ("Measurement", value.to_owned(), tone, basis),
+        ("Sizes", value.to_owned(), tone, basis),
         ("Inputs", inputs, known, which),
-        ("Objective", objective.0.to_owned(), objective.1, objective.2),
+        ("Number", number.0.to_owned(), number.1, number.2),
     ]
     .map(|(name, value, tone, sentence)| JudgmentLine { name, value, tone, sentence })
     .into()
@@ -380,9 +369,6 @@ fn judgments(plan: &SizePlan) -> Vec<JudgmentLine> {
 
 fn keys(plan: &SizePlan) -> Vec<KeyFigure> {
     let nodes = &plan.nodes;
-    if plan.is_least() {
-        return Vec::new();
-    }
     let mut keys: Vec<KeyFigure> = plan
         .needs
         .iter()
@@ -397,8 +383,10 @@ fn keys(plan: &SizePlan) -> Vec<KeyFigure> {
     let free = percent_whole(free.expected);
     keys.push(KeyFigure::new("headroom", free, known));
     // The keys are truncated below, so the price comes before the less important ones.
-    let price = plan.price_per_month.map(rate);
-    keys.extend(price.map(|price| KeyFigure::new("price", price, "per month of 730 hours")));
+    keys.extend(plan.price_per_month.map(|price| {
+        let note = format!("a month of 730 hours, {} an hour", decision::hourly(price));
+        KeyFigure::new("price", rate(price), note)
+    }));
     if nodes.survive > 0 {
         let free = percent_whole(nodes.headroom_after_loss.expected);
         let lost = plural(nodes.survive as usize, "node");
@@ -449,10 +437,10 @@ fn figures(plan: &SizePlan) -> Vec<Remark> {
             percent_whole(nodes.probability)
         ),
         None => nodes.to_prove.map_or_else(
-            || format!("no number is enough, {} come closest", nodes.planned),
+            || format!("no number is enough: {}", plan.ended()),
             |proof| {
-                let planned = decision::least(plan.is_least(), nodes.planned);
-                format!("{planned}   unproven · {} once the next size is known", proof.text())
+                let exceeds = count(proof.exceeds.into());
+                format!("more than {exceeds}   unproven · {}", decision::proven_by(plan, proof))
             },
         ),
     };
@@ -479,7 +467,7 @@ fn figures(plan: &SizePlan) -> Vec<Remark> {
             percent_whole(nodes.probability)
         )
     });
-    if nodes.reached && !plan.is_least() {
+    if nodes.reached && !nodes.is_exceeded {
         lines.push(Remark::new("headroom", format!("{free}{lost}{margin}")));
     }
     if let Some(shards) = &plan.shards {
@@ -513,8 +501,9 @@ fn storage(plan: &SizePlan) -> Vec<Remark> {
         let [into, out] = [of.in_bytes_per_s, of.out_bytes_per_s].map(bits);
         format!("{each} on each node · {into} in · {out} out · {between} between nodes")
     });
-    let price = plan.price_per_month.map(rate);
-    let price = price.map(|price| format!("{price} a month of 730 hours"));
+    let price = plan.price_per_month.map(|price| {
+        format!("{} an hour · {} a month of 730 hours", decision::hourly(price), rate(price))
+    });
     [("disk", disk), ("network", network), ("price", price)]
         .into_iter()
         .filter_map(|(label, text)| Some(Remark::new(label, text?)))
@@ -524,7 +513,7 @@ fn storage(plan: &SizePlan) -> Vec<Remark> {
 /// The head and a row for each alternative.
 fn alternative_rows(plan: &SizePlan) -> Vec<Row> {
     let disk = plan.disk.as_ref().map_or("", |_| " | disk a node");
-    let price = plan.price_per_month.map_or("", |_| " | a month");
+    let price = plan.price_per_month.map_or("", |_| " | a month (730 h)");
     let free = if plan.nodes.survive > 0 { "after loss" } else { "headroom" };
     let noun = plan.axis.noun();
     let head = format!("{noun} | copies | {free} | 90% interval | probability{disk}{price}");

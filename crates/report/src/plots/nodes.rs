@@ -60,7 +60,7 @@ fn of_need(plan: &SizePlan, need: &NeedPlan, number: usize) -> [Chart; 2] {
         spans: vec![Span {
             from: nodes - 0.2,
             to: nodes + 0.2,
-            name: if plan.nodes.reached { "planned" } else { "closest" }.to_owned(),
+            name: if plan.nodes.reached { "planned" } else { "most" }.to_owned(),
             kind: SpanKind::Mark,
         }],
         levels: vec![Label { at: need.required_per_s, name: "needed".to_owned() }],

@@ -53,7 +53,7 @@ pub fn compare_html(report: &CompareReport<'_>) -> String {
 
 /// The same with links, each a name and an address.
 pub fn compare_html_with_links(report: &CompareReport<'_>, links: &[[String; 2]]) -> String {
-    page_of("Compare", comparison::page(report), links)
+    page_of("Compare", comparison::page(report), links, None)
 }
 
 /// The comparison of growths as text, without colors.
@@ -78,7 +78,7 @@ pub fn growths_html(report: &GrowthsReport<'_>) -> String {
 
 /// The same with links, each a name and an address.
 pub fn growths_html_with_links(report: &GrowthsReport<'_>, links: &[[String; 2]]) -> String {
-    page_of("Compare", growth_comparison::page(report), links)
+    page_of("Compare", growth_comparison::page(report), links, None)
 }
 
 /// The whole report of a size plan as text.
@@ -91,9 +91,9 @@ pub fn size_summary(plan: &SizePlan) -> Summary {
     Summary::of_reports(&[size::report(plan)])
 }
 
-/// The page of a size plan; works offline.
-pub fn size_html(plan: &SizePlan) -> String {
-    page_of("Size", size::report(plan), &[])
+/// The page of a size plan with the command that repeats it; works offline.
+pub fn size_html(plan: &SizePlan, command: &str) -> String {
+    page_of("Size", size::report(plan), &[], Some(command))
 }
 
 /// All tables, then the warnings, if there are any.

@@ -38,9 +38,13 @@ impl SizeAxis {
 
     /// `1 node`, `5 nodes`, `16 vCPUs`.
     pub fn counted(self, count: u32) -> String {
+        format!("{} {}", display::count(count.into()), self.noun_of(count))
+    }
+
+    /// `node` for one, `nodes` for several.
+    pub fn noun_of(self, count: u32) -> &'static str {
         let noun = self.noun();
-        let noun = if count == 1 { &noun[..noun.len() - 1] } else { noun };
-        format!("{} {noun}", display::count(count.into()))
+        if count == 1 { &noun[..noun.len() - 1] } else { noun }
     }
 }
 
@@ -167,7 +171,7 @@ impl Basis {
     pub fn assuming(mut self, alike: Option<Placement>) -> Self {
         let placement = self.placement.or(alike).unwrap_or_default();
         self.placement = Some(placement);
-        self.growth = Growth::assumed(PooledGrowth::new(&self.sweep, placement));
+        self.growth = Growth::assumed(PooledGrowth::new(&self.sweep, placement).cautious());
         let of_which = match placement {
             Placement::Divided => "clusters",
             Placement::Everywhere => "clusters in which every node holds all rows",
@@ -332,7 +336,10 @@ fn replicas(sized: &[SizedPoint<'_>], base: f64, origin: &Origin) -> WithOrigin<
     if stated {
         WithOrigin { value: base, origin: origin.clone() }
     } else {
-        WithOrigin::assumed(base, "the source does not say how many copies there were")
+        WithOrigin::assumed(
+            base,
+            "the figures do not say how many there were: a column `replicas` or `--label replicas=N` does",
+        )
     }
 }
 

@@ -11,13 +11,16 @@ use super::plan::{Origin, Request, WithOrigin};
 use crate::scaling::{Forecast, NextSize, Prediction};
 
 /// Hours per month, for prices.
-pub(super) const HOURS_PER_MONTH: f64 = 730.0;
+pub const HOURS_PER_MONTH: f64 = 730.0;
 /// Maximum number of nodes that is searched.
 const MOST_NODES: u32 = 10_000;
 /// Probabilities at the ends of the 90% interval of the number of nodes.
 const LIKELY: (f64, f64) = (0.05, 0.95);
-/// If no cluster is enough, the smallest one that is this close to the best counts as the best.
-const AS_GOOD: f64 = 1.01;
+/// Minimum number of measured sizes that show how throughput grows: with two, one step does not distinguish a bend from
+/// noise, so nothing is expected beyond twice the largest, and no rate is out of reach.
+const SIZES_THAT_SHOW_A_BEND: usize = 3;
+/// Nodes beyond the best cluster add less than this, as a factor; if the measured sizes contain it, growth has ended.
+pub(super) const AS_GOOD: f64 = 1.1;
 
 /// Numbers of nodes that may be enough, including those that may be lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -44,10 +47,18 @@ impl NodeInterval {
 pub struct ToProve {
     /// Twice the largest measured size.
     pub measure: u32,
-    /// The number that is enough with a probability of one half if each doubling has what is then expected of it; it stays
-    /// while measurements equal that. Absent if no number is enough.
+    /// The largest number that is proven, with the nodes that may be lost.
+    pub farthest: u32,
+    /// The probability that this number is enough; below the requested one.
+    pub probability: f64,
+    /// More than this number are needed: the largest proven one, or one that is too few even with the best result that
+    /// can be expected of the next size.
+    pub exceeds: u32,
+    /// The number that is enough with a probability of one half if the next size has what is expected of it; it stays
+    /// while measurements equal that. Absent if that measurement would not prove it.
     pub expected: Option<u32>,
-    /// The expected number once that size was measured, and has the upper end of its 90% interval.
+    /// The expected number once that size was measured, and has the upper end of its 90% interval; at least the number
+    /// that would be enough if throughput grew linearly if there is no other.
     pub low: u32,
     /// The same for the lower end; absent if no number is then enough.
     pub high: Option<u32>,
@@ -58,9 +69,10 @@ pub struct ToProve {
 }
 
 impl ToProve {
-    /// `84 to 400`, or `84 or more`.
-    pub fn text(&self) -> String {
-        range_text(self.low, self.high)
+    /// The probability that the largest proven number is enough, rounded down: it is below the requested one.
+    pub fn likely(&self) -> String {
+        let percent = (100.0 * self.probability).floor();
+        if percent < 1.0 { "less than 1%".to_owned() } else { format!("{percent:.0}%") }
     }
 }
 
@@ -76,10 +88,11 @@ fn range_text(low: u32, high: Option<u32>) -> String {
 /// The nodes that are enough, including those that may be lost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NodeCounts {
-    /// Sustain the needs with the requested probability; an unproven number is expected to, and larger than all that were
-    /// shown not to, or, where no number is, the least that may.
+    /// Sustain the needs with the requested probability; an unproven number is expected to.
     pub planned: u32,
-    /// Whether they do; otherwise no number of nodes does, and these come closest.
+    /// Whether more than `planned` are needed, and it is not known how many more.
+    pub is_exceeded: bool,
+    /// Whether they do; otherwise no number of nodes does, and more than these add little.
     pub reached: bool,
     /// Absent for an unproven number, which is not shown to be enough up to twice the largest measured size.
     pub interval: Option<NodeInterval>,
@@ -90,8 +103,7 @@ pub struct NodeCounts {
 impl NodeCounts {
     /// The number that is enough, proven or expected.
     pub fn enough(&self) -> Option<u32> {
-        let is_expected = self.to_prove.is_none_or(|of| of.expected.is_some());
-        (self.reached && is_expected).then_some(self.planned)
+        (self.reached && !self.is_exceeded).then_some(self.planned)
     }
 }
 
@@ -197,19 +209,44 @@ impl Request {
                 [low, expected, planned, farthest].map(with_lost);
             let high = high.map(with_lost);
             let interval = Some(NodeInterval { expected, low, high, farthest });
-            return NodeCounts { planned, reached: true, interval, to_prove: None };
+            return NodeCounts {
+                planned,
+                is_exceeded: false,
+                reached: true,
+                interval,
+                to_prove: None,
+            };
         }
         let to_prove = self.to_prove(replicas);
-        let planned = to_prove.map_or_else(
-            || with_lost(self.closest(replicas)),
-            |of| self.unproven(of.expected.unwrap_or(of.low)),
+        let (planned, is_exceeded) = to_prove.map_or_else(
+            || (with_lost(self.closest(replicas)), false),
+            |of| match of.expected {
+                Some(expected) if expected > of.farthest => (expected, false),
+                _ => (of.exceeds, true),
+            },
         );
-        NodeCounts { planned, reached: to_prove.is_some(), interval: None, to_prove }
+        NodeCounts { planned, is_exceeded, reached: to_prove.is_some(), interval: None, to_prove }
     }
 
-    /// An unproven number: no proven one is enough with the requested probability.
-    fn unproven(&self, expected: u32) -> u32 {
-        expected.max(self.farthest() + 1 + self.added())
+    /// Whether every need was measured at enough sizes to show how its throughput grows.
+    fn shows_growth(&self) -> bool {
+        let mut needs = self.needs.iter();
+        needs.all(|need| need.basis.sweep.sizes().len() >= SIZES_THAT_SHOW_A_BEND)
+    }
+
+    /// Whether enough sizes show that throughput is not expected to grow beyond the measured ones.
+    fn has_ended(&self, replicas: u32) -> bool {
+        let largest = self.needs.iter().map(|need| need.basis.growth.largest());
+        let largest = largest.fold(f64::INFINITY, f64::min);
+        self.shows_growth() && f64::from(self.closest(replicas)) <= largest
+    }
+
+    /// The largest number of running nodes that the next size can prove; with too few sizes, the largest proven one.
+    fn horizon(&self) -> u32 {
+        if !self.shows_growth() {
+            return self.farthest();
+        }
+        self.with_next(NextSize::Expected).farthest()
     }
 
     /// The largest measured size below `expected` that did not sustain the needs; 0 without one. If only the
@@ -258,26 +295,44 @@ impl Request {
         then
     }
 
-    /// The measurement that an unproven number depends on; `None` if no number is enough even with the best result that
-    /// can be expected of the next size.
+    /// The measurement that an unproven number depends on; `None` if throughput is not expected to grow, so that no number
+    /// is enough.
     fn to_prove(&self, replicas: u32) -> Option<ToProve> {
-        let low = self.with_next(NextSize::High).enough(0.5, replicas)?;
-        let expected = self.enough(0.5, replicas);
+        if self.has_ended(replicas) {
+            return None;
+        }
+        let best = self.with_next(NextSize::High).enough(0.5, replicas);
+        let low = best.unwrap_or_else(|| self.at_linear_growth(replicas));
+        let farthest = self.farthest();
         let growths = self.needs.iter().map(|need| &need.basis.growth);
         let least = growths.min_by(|a, b| a.largest().total_cmp(&b.largest()))?;
         let grown = least.with_next(NextSize::Expected);
-        let planned = expected.map(|expected| f64::from(self.unproven(expected)));
-        let interval = planned.filter(|nodes| *nodes <= grown.farthest()).map(|nodes| {
-            let then = grown.forecast(nodes).prediction();
+        let horizon = self.horizon() + self.added();
+        let expected = self.enough(0.5, replicas).filter(|expected| *expected <= horizon);
+        let interval = expected.filter(|of| *of > farthest + self.added()).map(|nodes| {
+            let then = grown.forecast(f64::from(nodes)).prediction();
             [then.low / then.expected - 1.0, then.high / then.expected - 1.0]
         });
+        // An expected number is smaller than the one that is enough with a higher probability.
+        let shown = expected.map_or(horizon, |_| farthest + self.added());
         Some(ToProve {
             measure: round_to_u32(grown.largest()),
+            farthest: farthest + self.added(),
+            probability: self.probability_of(farthest, replicas),
+            exceeds: shown.max(low.saturating_sub(1)),
             expected,
             low,
             high: self.with_next(NextSize::Low).enough(0.5, replicas),
             interval,
         })
+    }
+
+    /// The number that would be enough if throughput grew in proportion to the nodes beyond the largest proven size.
+    fn at_linear_growth(&self, replicas: u32) -> u32 {
+        let farthest = self.farthest();
+        let used = self.used(farthest, replicas).map_or(0.0, |used| used.used().low / used.most);
+        let nodes = (f64::from(farthest) * used).ceil().clamp(1.0, f64::from(MOST_NODES));
+        round_to_u32(nodes) + self.added()
     }
 
     /// If no proven number is enough, the smallest of them that uses nearly the least of its capacity.

@@ -48,8 +48,10 @@ pub struct Scenario {
     /// Of each need, per second.
     pub per_s: Vec<f64>,
     /// Nodes that are enough, with those that may be lost; absent where no number is. An unproven number is the expected
-    /// one, or the least that may be enough.
+    /// one.
     pub nodes: Option<u32>,
+    /// Whether more than these are needed, and it is not known how many more.
+    pub is_exceeded: bool,
     /// The nodes that may be enough; absent for an unproven number, beyond twice the largest measured size.
     pub interval: Option<NodeInterval>,
     /// What an unproven number depends on.
@@ -100,6 +102,8 @@ pub struct AssumptionWeight {
     pub other: f64,
     /// Nodes with that one; absent where no number is enough.
     pub nodes: Option<u32>,
+    /// Whether more than these are needed, and it is not known how many more.
+    pub is_exceeded: bool,
     /// Whether that number lies within twice the largest measured size.
     pub is_proven: bool,
 }
@@ -204,6 +208,7 @@ fn scenario(request: &Request, condition: Condition, value: f64) -> Scenario {
         is_planned: false,
         per_s: request.needs.iter().map(|need| need.per_s.value * request.growth()).collect(),
         nodes,
+        is_exceeded: counts.is_exceeded,
         interval: counts.interval,
         to_prove: counts.to_prove,
         machines: request.machines(),
@@ -249,7 +254,8 @@ impl Weights<'_> {
             what,
             value,
             other,
-            nodes: counts.enough(),
+            nodes: counts.reached.then_some(counts.planned),
+            is_exceeded: counts.is_exceeded,
             is_proven: counts.interval.is_some(),
         });
     }

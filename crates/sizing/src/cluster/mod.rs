@@ -23,7 +23,7 @@ use self::decision::decide;
 use crate::scaling::{Average, Fit, Growth, Point, Prediction, Sweep, Weighting, fit};
 
 pub use basis::{Basis, BasisError, Reading, SizeAxis};
-pub use counting::{CapacityUse, NodeCounts, NodeInterval, ToProve};
+pub use counting::{CapacityUse, HOURS_PER_MONTH, NodeCounts, NodeInterval, ToProve};
 pub use decision::{
     Assumption, AssumptionWeight, Condition, Decision, Regret, ReplicaEffect, SHORTAGE, Scenario,
 };
@@ -61,6 +61,7 @@ pub fn size(request: &Request) -> SizePlan {
         axis: request.axis(),
         nodes: NodePlan {
             planned: nodes,
+            is_exceeded: counts.is_exceeded,
             reached: counts.reached,
             interval: counts.interval,
             to_prove: counts.to_prove,

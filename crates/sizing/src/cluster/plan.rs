@@ -4,11 +4,12 @@
 //! assumption. Every input of a plan has this type, so that none loses its origin. Must not compute; the parent module
 //! does.
 
+use highwater_model::display::percent_whole;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::basis::{Basis, SizeAxis};
-use super::counting::{NodeInterval, ToProve};
+use super::counting::{AS_GOOD, NodeInterval, ToProve};
 use super::decision::Decision;
 use super::layout::{Disk, Network, Shards};
 use crate::guidance::Guidance;
@@ -132,7 +133,9 @@ pub struct ModelPlan {
 pub struct NodePlan {
     /// Planned: meet the needs with the requested probability, after the loss that must be survived.
     pub planned: u32,
-    /// Whether they meet the needs; otherwise no number of nodes does, and these are expected to come closest.
+    /// Whether more than these are needed, and it is not known how many more.
+    pub is_exceeded: bool,
+    /// Whether they meet the needs; otherwise no number of nodes does, and more than these add little.
     pub reached: bool,
     /// The nodes that may be enough; absent for an unproven number, beyond twice the largest measured size.
     pub interval: Option<NodeInterval>,
@@ -185,10 +188,11 @@ impl SizePlan {
         }
     }
 
-    /// Whether the planned number is only the smallest that may be enough, because none is expected to
-    /// be.
-    pub fn is_least(&self) -> bool {
-        self.nodes.to_prove.is_some_and(|of| of.expected.is_none())
+    /// If no number is enough, why: `beyond 2 nodes, throughput grows by less than 10%`.
+    pub fn ended(&self) -> String {
+        let lost = if self.axis == SizeAxis::Nodes { self.nodes.survive } else { 0 };
+        let (best, least) = (self.sized(self.nodes.planned - lost), percent_whole(AS_GOOD - 1.0));
+        format!("beyond {best}, throughput grows by less than {least}")
     }
 
     /// Whether the planned nodes lie within twice the largest measured size.

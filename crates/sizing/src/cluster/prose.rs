@@ -37,13 +37,17 @@ fn headline(request: &Request, plan: &SizePlan) -> String {
     let (needs, nodes) = (needs.join(" and "), plan.sized(plan.nodes.planned));
     if !plan.nodes.reached {
         return format!(
-            "To sustain {needs} with {copies} of each row, no number of {} is expected to be enough; {nodes} come \
-             closest.",
-            plan.axis.noun()
+            "To sustain {needs} with {copies} of each row, no number of {} is expected to be enough: {}.",
+            plan.axis.noun(),
+            plan.ended()
         );
     }
-    let least = if plan.is_least() { "at least " } else { "" };
-    format!("To sustain {needs} with {copies} of each row, {least}{nodes} are planned{loss}.")
+    if plan.nodes.is_exceeded {
+        return format!(
+            "To sustain {needs} with {copies} of each row, more than {nodes} are needed{loss}."
+        );
+    }
+    format!("To sustain {needs} with {copies} of each row, {nodes} are planned{loss}.")
 }
 
 fn need_text(need: &NeedPlan) -> String {
@@ -81,15 +85,18 @@ fn nodes(plan: &SizePlan) -> String {
             percent_plain(nodes.probability)
         ),
         None => nodes.to_prove.map_or_else(String::new, |proof| {
-            let expected = match proof.expected {
-                Some(_) => "half of such clusters need more",
-                None => "it is enough only if the next size exceeds what is expected of it",
+            let half = match proof.expected {
+                Some(expected) if expected > proof.farthest => {
+                    "Half of such clusters need more than the planned number. "
+                }
+                _ => "",
             };
             format!(
-                "This is unproven: it lies beyond twice the largest measured size, and {expected}. It depends on \
-                 {}, which are to be measured next: the number is then {}.",
+                "This is unproven: {} are enough with a probability of {}, and predictions for more have no interval. \
+                 {half}Measure {} next.",
+                plan.axis.counted(proof.farthest),
+                proof.likely(),
                 plan.axis.counted(proof.measure),
-                proof.text()
             )
         }),
     };
@@ -277,9 +284,9 @@ pub(super) fn notes(request: &Request, counts: &NodeCounts) -> Vec<String> {
     }
     if counts.to_prove.is_some() {
         notes.push(
-            "Unproven sizes lie beyond twice the largest measured one, where the scaling models differ by more than \
-             any interval. Their numbers have no margin for --confidence, and their ranges are what the next \
-             size decides: measure it before you buy."
+            "Unproven: predictions have an interval up to twice the largest measured size, and no number up to there is \
+             enough with the probability of --confidence. An unproven number has no margin for it. Measure the next \
+             size before you buy."
                 .to_owned(),
         );
     }

@@ -447,6 +447,7 @@ pub struct PooledGrowth {
     /// The measurements.
     sweep: Sweep,
     placement: Placement,
+    spread: Sides,
 }
 
 impl PooledGrowth {
@@ -457,17 +458,21 @@ impl PooledGrowth {
             points: sizes.map(|size| (size.size.ln(), size.per_s.ln())).collect(),
             sweep: sweep.clone(),
             placement,
+            spread: placement.spread(),
         }
+    }
+
+    /// For a decision: with an interval that contains no growth at all, which the sizes do not exclude, and that is not
+    /// narrower than that of any measured growth. More sizes then never make an answer less firm.
+    pub fn cautious(mut self) -> Self {
+        let Sides { below, above } = self.spread.at_least(Sides::WIDEST);
+        self.spread = Sides { below: below.max(self.exponent()), above };
+        self
     }
 
     /// The measurements.
     pub(super) const fn sweep(&self) -> &Sweep {
         &self.sweep
-    }
-
-    /// The same after a further size was measured.
-    pub(super) fn after(&self, size: f64, per_s: f64) -> Self {
-        Self::new(&self.sweep.with(size, per_s), self.placement)
     }
 
     /// The assumed exponent of throughput over nodes.
@@ -490,7 +495,7 @@ impl PooledGrowth {
             (None, None) => (&(0.0, 0.0), 0.0),
         };
         let middle = nearest.1 + self.exponent() * steps;
-        let spread = self.placement.spread();
+        let spread = self.spread;
         if steps < 0.0 {
             // A smaller exponent means more throughput at smaller sizes.
             let swapped = Sides { below: spread.above, above: spread.below };

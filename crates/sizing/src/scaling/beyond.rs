@@ -32,6 +32,8 @@ pub struct Growth {
     source: Source,
     /// The growths after the next size is measured; computed once for all clones.
     next: [Arc<OnceLock<Self>>; 3],
+    /// The medians at the largest measured size and at the farthest proven one, likewise.
+    ends: Arc<OnceLock<[f64; 2]>>,
 }
 
 /// The assumed result of the next size, twice the largest measured one.
@@ -48,12 +50,12 @@ pub enum NextSize {
 impl Growth {
     /// Growth according to these models.
     pub fn measured(average: Average) -> Self {
-        Self { source: Source::Measured(average), next: Default::default() }
+        Self { source: Source::Measured(average), next: Default::default(), ends: Arc::default() }
     }
 
     /// Growth like that of published clusters.
     pub fn assumed(pooled: PooledGrowth) -> Self {
-        Self { source: Source::Assumed(pooled), next: Default::default() }
+        Self { source: Source::Assumed(pooled), next: Default::default(), ends: Arc::default() }
     }
 
     /// The prediction of a new measurement at a size from 1. Beyond [`Self::farthest`] nothing is proven: the interval
@@ -79,8 +81,10 @@ impl Growth {
     fn beyond(&self, size: f64, least: f64) -> f64 {
         let grown = self.with_next(NextSize::Expected);
         let (from, to) = (grown.largest(), grown.farthest());
-        let at_from = grown.proven(from).prediction().expected.max(least);
-        let at_to = grown.proven(to).prediction().expected.max(at_from);
+        let median = |size| grown.proven(size).prediction().expected;
+        let [at_from, at_to] = *grown.ends.get_or_init(|| [median(from), median(to)]);
+        let at_from = at_from.max(least);
+        let at_to = at_to.max(at_from);
         if size <= to {
             let part = (size / from).ln() / (to / from).ln();
             return at_from * (at_to / at_from).powf(part);
@@ -91,7 +95,7 @@ impl Growth {
         grown.beyond(size, at_to)
     }
 
-    /// The same after the next size was measured with this result.
+    /// The same after the next size was measured with this result: growth is then measured.
     pub fn with_next(&self, next: NextSize) -> &Self {
         self.next[next as usize].get_or_init(|| {
             let size = self.farthest();
@@ -101,10 +105,10 @@ impl Growth {
                 NextSize::Expected => predicted.expected,
                 NextSize::High => predicted.high,
             };
-            match &self.source {
-                Source::Measured(average) => Self::measured(average.after(size, per_s)),
-                Source::Assumed(pooled) => Self::assumed(pooled.after(size, per_s)),
-            }
+            Self::measured(match &self.source {
+                Source::Measured(average) => average.after(size, per_s),
+                Source::Assumed(pooled) => Average::new(&pooled.sweep().with(size, per_s)),
+            })
         })
     }
 

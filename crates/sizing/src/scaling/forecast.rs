@@ -150,6 +150,15 @@ impl Sides {
         Self { below: side(|of| of.below), above: side(|of| of.above) + fall }
     }
 
+    /// The widest sides of any measured growth that does not fall.
+    pub(super) const WIDEST: Self =
+        Self { below: FLAT.below + BEND.below, above: FLAT.above + BEND.above };
+
+    /// The wider ones on each side.
+    pub(super) fn at_least(self, other: Self) -> Self {
+        Self { below: self.below.max(other.below), above: self.above.max(other.above) }
+    }
+
     /// At a distance of `steps` (logarithm of the size over the nearest measured one) from the
     /// measurements, if a new measurement lies within `side` of the truth.
     pub(super) fn at(self, log_middle: f64, steps: f64, side: f64) -> Forecast {

@@ -91,6 +91,16 @@ pub enum Origin {
     Run(String),
 }
 
+impl Origin {
+    /// The run's ID, with phase and stream; absent for a line of a file.
+    pub fn run(&self) -> Option<&str> {
+        match self {
+            Self::Line(_) => None,
+            Self::Run(id) => Some(id),
+        }
+    }
+}
+
 impl std::fmt::Display for Origin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

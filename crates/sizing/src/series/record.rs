@@ -10,7 +10,7 @@ use highwater_analysis::growth::{replicas_of, table_layout};
 use highwater_analysis::judge::{MeasuredStream, measured_streams};
 use highwater_analysis::telemetry::disk_bytes_per_row;
 use highwater_model::numbers::to_f64;
-use highwater_model::record::{Question, RecordRef, RunRecord};
+use highwater_model::record::{Question, RecordRef, RunRecord, TableRecord, TableStart};
 use highwater_model::scale::{ScaleEach, ScaleRecord};
 use highwater_model::tune::{TrialRecord, TrialVerdict, TuneRecord};
 use highwater_model::units::Nanos;
@@ -36,7 +36,9 @@ fn grown(scale: &ScaleRecord, record: RecordRef<'_>) -> Vec<Point> {
     let points = counting.map(|trial| {
         let figures = &trial.figures;
         let mut point = point(last, id, of_stream, false);
-        point.origin = Origin::Run(format!("{id}/{}", trial.run));
+        // Trials of a growth that was resumed are in its directory, which is a sibling.
+        let of_resumed = trial.run.strip_prefix("../").map(str::to_owned);
+        point.origin = Origin::Run(of_resumed.unwrap_or_else(|| format!("{id}/{}", trial.run)));
         point.throughput = figures.per_s;
         // For a search it is the interval of its estimate, not of its confirmed mark.
         point.interval = figures.interval.filter(|_| scale.each == ScaleEach::Run);
@@ -131,7 +133,13 @@ fn settings(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<Strin
         count(names::NODES, 1.0);
     }
     let stated = record.target.settings.iter().filter(|(name, _)| is_one_of(name, &STATED));
-    let laid_out = LAYOUT.into_iter().filter_map(|name| Some((name, table_layout(record, name)?)));
+    // Tables that were there before have the layout with which they were created, which only the target knows.
+    let is_continued = |table: &TableRecord| table.start == TableStart::Continued;
+    let is_known = |name: &&str| {
+        record.target.settings.contains_key(*name) || !record.target.tables.iter().any(is_continued)
+    };
+    let laid_out = LAYOUT.into_iter().filter(is_known);
+    let laid_out = laid_out.filter_map(|name| Some((name, table_layout(record, name)?)));
     for (name, text) in stated.map(|(name, text)| (name.as_str(), text.as_str())).chain(laid_out) {
         insert(&mut settings, setting_of(name), text);
     }
@@ -293,6 +301,30 @@ mod tests {
             assert!(!point.source.is_empty(), "{point:?}");
             assert!(point.number("size").is_some() && point.word("axis").is_some());
         }
+    }
+
+    #[test]
+    fn replicas_of_a_table_that_was_there_before_are_not_those_of_the_workload() {
+        let replicas = |start: TableStart, reported: Option<&str>| {
+            let mut run = highwater_analysis::fixture::closed();
+            run.target.settings.insert("nodes".to_owned(), "3".to_owned());
+            run.workload.parameters.insert("replicas".to_owned(), "1".to_owned());
+            let settings = &mut run.target.settings;
+            settings.remove("replicas");
+            settings.extend(reported.map(|text| ("replicas".to_owned(), text.to_owned())));
+            run.target.tables = vec![TableRecord {
+                name: "cpu".to_owned(),
+                start,
+                rows_before: None,
+                first_index: 0,
+                next_index: None,
+                recovered: false,
+            }];
+            of_record(&run)[0].number(names::REPLICAS)
+        };
+        assert_eq!(replicas(TableStart::Fresh, None), Some(1.0));
+        assert_eq!(replicas(TableStart::Continued, None), None);
+        assert_eq!(replicas(TableStart::Continued, Some("2")), Some(2.0));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use highwater_model::numbers::to_f64;
 use highwater_model::quantity::{parse_bytes, parse_count, parse_duration, parse_rate};
 use highwater_model::units::{Nanos, Rate};
 use highwater_model::user_error::UserError;
+use highwater_next::quoted;
 use highwater_sizing::cluster::{Origin, Reading, WithOrigin};
 use highwater_sizing::scaling::Weighting;
 
@@ -42,6 +43,8 @@ pub(super) struct SizeIntent {
     pub(super) verbose: bool,
     /// File for a page of the plan.
     pub(super) html: Option<PathBuf>,
+    /// The command that repeats the plan, with settings from the environment and files as flags.
+    pub(super) command: String,
     /// Directory of the run store, for looking up IDs.
     pub(super) out: PathBuf,
 }
@@ -55,6 +58,8 @@ pub(super) struct RequestedRate {
     pub(super) at_least_per_s: Option<f64>,
     /// Whether it counts rows; otherwise queries.
     pub(super) rows: bool,
+    /// Whether no unit was given: it then counts rows, unless the figures do not.
+    pub(super) is_bare: bool,
 }
 
 /// Inputs of a plan other than its figures.
@@ -116,8 +121,24 @@ impl SizeIntent {
             verbose: layers.switch("verbose")?,
             html: layers.parse("html", parsers::word)?.map(PathBuf::from),
             out: layers.require("out", parsers::word)?.into(),
+            command: command(layers),
         })
     }
+}
+
+/// Flags that change the output, and nothing of the plan.
+const OF_OUTPUT: [&str; 6] = ["json", "verbose", "html", "config", "no-color", "out"];
+
+fn command(layers: &Layers) -> String {
+    let mut words = vec!["highwater".to_owned(), layers.command.to_owned()];
+    words.extend(layers.positionals.iter().map(|word| quoted(word)));
+    for name in layers.flags.keys().filter(|name| !OF_OUTPUT.contains(name)) {
+        let given = layers.value(name).filter(|given| given.origin != layers::Origin::Default);
+        for text in layers.texts(name).filter(|_| given.is_some()) {
+            words.extend([format!("--{name}"), quoted(&text)]);
+        }
+    }
+    words.join(" ")
 }
 
 impl Conditions {
@@ -191,7 +212,12 @@ fn requested_rates(positionals: &[String]) -> Result<Vec<RequestedRate>, UserErr
             Some((least, most)) => (Some(least), most),
             None => (None, number),
         };
-        let rate = |text: &str| parse_rate(text).map_err(|_| fail("is not a rate"));
+        let rate = |text: &str| {
+            let number = parse_rate(text);
+            number.map_err(|error| {
+                UserError::usage(format!("RATE: {}", error.message)).with_hint(TARGET_HINT)
+            })
+        };
         let per_s = rate(number)?.as_f64();
         let at_least_per_s = least.map(rate).transpose()?.map(Rate::as_f64);
         if at_least_per_s.is_some_and(|least| least >= per_s) {
@@ -204,6 +230,7 @@ fn requested_rates(positionals: &[String]) -> Result<Vec<RequestedRate>, UserErr
             per_s: WithOrigin::given(per_s, "the command line"),
             at_least_per_s,
             rows,
+            is_bare: !text.ends_with("/s") && !text.ends_with("ps"),
         });
     }
     match requested.len() {
@@ -214,7 +241,8 @@ fn requested_rates(positionals: &[String]) -> Result<Vec<RequestedRate>, UserErr
 
 /// The number of a rate, and whether it counts rows.
 fn kind(text: &str) -> (&str, bool) {
-    const QUERIES: [&str; 6] = ["queries/s", "query/s", "q/s", "qps", "transactions/s", "tps"];
+    const QUERIES: [&str; 8] =
+        ["queries/s", "query/s", "q/s", "qps", "transactions/s", "tps", "ops/s", "op/s"];
     const ROWS: [&str; 3] = ["rows/s", "row/s", "r/s"];
     let strip = |endings: &[&str]| {
         let mut endings = endings.iter();
@@ -365,8 +393,27 @@ mod tests {
     #[test]
     fn amounts_are_plain_and_above_zero() {
         assert_eq!(parsers::amount("0.80"), Ok(0.8));
-        for wrong in ["0", "-1", "1e400", "inf", "nan", "", "1,5"] {
-            assert!(parsers::amount(wrong).is_err(), "{wrong}");
+        let message = |text: &str| parsers::amount(text).unwrap_err().message;
+        for wrong in ["1e400", "inf", "nan", "", "-", "--1"] {
+            assert_eq!(message(wrong), format!("`{wrong}` is not an amount"));
+        }
+        assert_eq!(message("-1"), "`-1` is negative");
+        assert_eq!(message("0"), "`0` is not above zero");
+        for comma in ["1,5", "1,000", "1,000.50"] {
+            assert!(message(comma).starts_with(&format!("`{comma}` has a comma")), "{comma}");
+        }
+    }
+
+    #[test]
+    fn a_rate_with_commas_or_below_zero_says_so() {
+        for (text, cause) in [
+            ("1,000", "`1,000` has commas between its digits"),
+            ("1,000k rows/s", "`1,000k` has commas between its digits"),
+            ("100..1,000", "`1,000` has commas between its digits"),
+            ("-5", "`-5` is negative"),
+        ] {
+            let error = requested_rates(&[text.to_owned()]).unwrap_err();
+            assert!(error.message.starts_with(&format!("RATE: {cause}")), "{}", error.message);
         }
     }
 }

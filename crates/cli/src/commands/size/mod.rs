@@ -54,6 +54,7 @@ fn size(settings: &SizeIntent) -> Result<u8, UserError> {
     let published = series::published();
     let mut needs = Vec::new();
     for requested in &settings.rates {
+        let requested = &in_unit_of(&measured, requested);
         needs.push(Need {
             per_s: requested.per_s.clone(),
             at_least_per_s: requested.at_least_per_s,
@@ -67,7 +68,7 @@ fn size(settings: &SizeIntent) -> Result<u8, UserError> {
     check_vcpus(settings, &needs)?;
     let plan = plan(&request(settings, needs));
     if let Some(path) = &settings.html {
-        let page = report::size_html(&plan);
+        let page = report::size_html(&plan, &settings.command);
         let written =
             stored_files::create(path).and_then(|mut file| file.write_all(page.as_bytes()));
         written.map_err(|error| {
@@ -148,6 +149,14 @@ fn basis(
         None if own.sweep.sizes().len() >= SIZES_THAT_SHOW_GROWTH => Ok(own),
         None => Ok(own.assuming(None)),
     }
+}
+
+/// A rate without a unit has that of the figures.
+fn in_unit_of(measured: &[Point], requested: &RequestedRate) -> RequestedRate {
+    let mut requested = requested.clone();
+    let has_rows = measured.is_empty() || measured.iter().any(Point::counts_rows);
+    requested.rows &= has_rows || !requested.is_bare;
+    requested
 }
 
 fn unit(requested: &RequestedRate) -> &'static str {

@@ -1,10 +1,10 @@
 //! The decision between clusters in words: the scenarios, the most influential assumptions, and regret. For the summary
 //! and for the page. Must not compute.
 
-use highwater_model::display::{count, percent_plain, percent_whole, plain, rate};
+use highwater_model::display::{count, percent_plain, percent_whole, plain, rate, significant};
 use highwater_sizing::cluster::{
-    Assumption, AssumptionWeight, Condition, NeedPlan, ReplicaEffect, Scenario, SizeAxis, SizePlan,
-    ToProve,
+    Assumption, AssumptionWeight, Condition, HOURS_PER_MONTH, NeedPlan, ReplicaEffect, Scenario,
+    SizeAxis, SizePlan, ToProve,
 };
 
 use crate::layout::{Row, headed, list, or_absent};
@@ -23,15 +23,14 @@ pub(crate) fn scenario_rows(plan: &SizePlan) -> Vec<Row> {
     let sizes = if has_machines { format!("machines × {noun}") } else { noun.to_owned() };
     let head = format!("scenario | {sizes} | 90% interval{replicas}{price}");
     let rows = scenarios.iter().map(|scenario| {
-        let expected = scenario.nodes.filter(|_| !is_least(scenario));
-        let nodes = expected.map_or_else(|| "none".to_owned(), |nodes| count(nodes.into()));
+        let nodes = figure(scenario);
         let machines = match scenario.machines {
-            machines if has_machines && expected.is_some() => format!("{machines} × {nodes}"),
+            machines if has_machines && scenario.nodes.is_some() => format!("{machines} × {nodes}"),
             _ => nodes,
         };
         let mut cells = vec![name(scenario), machines, interval(scenario)];
         cells.extend(has_replicas.then(|| or_absent(scenario.replicas_leave, left)));
-        let more = if is_least(scenario) { "+" } else { "" };
+        let more = if scenario.is_exceeded { "+" } else { "" };
         let price = |price| format!("{}{more}", rate(price));
         cells.extend(plan.price_per_month.map(|_| or_absent(scenario.price_per_month, price)));
         let planned = scenario.is_planned.then(|| "planned".to_owned());
@@ -43,14 +42,23 @@ pub(crate) fn scenario_rows(plan: &SizePlan) -> Vec<Row> {
     headed(&head, rows)
 }
 
-/// Whether no number is expected to be enough; the stated number is then the smallest that may be.
-fn is_least(scenario: &Scenario) -> bool {
-    scenario.to_prove.is_some_and(|of| of.expected.is_none())
+/// `6`, `> 6` for an unproven number, or `none`.
+fn figure(scenario: &Scenario) -> String {
+    match (scenario.nodes, scenario.to_prove) {
+        (None, _) => "none".to_owned(),
+        (Some(_), Some(proof)) => format!("> {}", count(proof.exceeds.into())),
+        (Some(nodes), None) => count(nodes.into()),
+    }
 }
 
-/// `84`, or `84 or more`.
-pub(crate) fn least(is_least: bool, nodes: u32) -> String {
-    format!("{}{}", count(nodes.into()), if is_least { " or more" } else { "" })
+/// The price of an hour, from that of a month.
+pub(crate) fn hourly(per_month: f64) -> String {
+    significant(per_month / HOURS_PER_MONTH)
+}
+
+/// `84`, or `more than 84`.
+pub(crate) fn or_more(is_exceeded: bool, nodes: &str) -> String {
+    format!("{}{nodes}", if is_exceeded { "more than " } else { "" })
 }
 
 /// The conditions that were stated: ` with 20% headroom, with 1 node lost, and 12 months at 5% a month`.
@@ -107,14 +115,16 @@ fn left(effect: ReplicaEffect) -> String {
     if low == high { expected } else { format!("{expected} ({low} to {high})") }
 }
 
-/// The 90% interval, or the range of an unproven number.
+/// The 90% interval; of an unproven number, which has none, the expected one, or how likely the largest proven one is.
 fn interval(scenario: &Scenario) -> String {
     match (scenario.interval, scenario.to_prove) {
         (Some(interval), _) => interval.text(),
-        // An open range in words would make the table wider than a terminal.
-        (None, Some(proof)) => match proof.high {
-            Some(_) => format!("unproven: {}", proof.text()),
-            None => format!("unproven: {}+", count(proof.low.into())),
+        (None, Some(proof)) => match proof.expected {
+            Some(expected) if expected > proof.farthest => {
+                format!("unproven, {} expected", count(expected.into()))
+            }
+            Some(_) => format!("unproven, {} at {}", count(proof.farthest.into()), proof.likely()),
+            None => "unproven".to_owned(),
         },
         (None, None) => "no number is enough".to_owned(),
     }
@@ -140,31 +150,36 @@ pub(crate) fn proof(plan: &SizePlan) -> Option<String> {
     }
     let proof = plan.decision.scenarios.iter().find_map(|scenario| scenario.to_prove)?;
     let next = plan.axis.counted(proof.measure);
-    Some(format!("measure {next} next: the ranges of unproven numbers are what that decides"))
+    Some(format!("measure {next} next: the unproven numbers depend on them"))
 }
 
-/// `measure 8 nodes next: 9 to 40 are expected then`.
+/// `6 nodes are 62% likely to be enough; measure 6 nodes next`.
 pub(crate) fn proven_by(plan: &SizePlan, proof: ToProve) -> String {
     let next = plan.axis.counted(proof.measure);
-    let noun = plan.axis.noun();
-    if proof.expected.is_none() {
-        let least = count(proof.low.into());
-        return format!(
-            "measure {next} next: if they reach the upper end of their 90% interval, {least} {noun} are then expected to be \
-             enough"
-        );
-    }
+    let [farthest, noun] = [plan.axis.counted(proof.farthest), plan.axis.noun().to_owned()];
+    let expected = match proof.expected {
+        Some(expected) if expected > proof.farthest => {
+            let measured = proof.measure;
+            let expected = count(expected.into());
+            format!("{expected} expected if {measured} {noun} sustain what is predicted")
+        }
+        _ => format!("{farthest} are {} likely to be enough", proof.likely()),
+    };
     let then = proof.interval.map_or_else(String::new, |ends| {
         let [low, high] = ends.map(percent_whole);
         let counted = plan.axis.counted(plan.nodes.planned);
         format!("; the throughput of {counted} then has a 90% interval of about {low} to +{high}")
     });
-    let other = proof.expected.filter(|of| *of != plan.nodes.planned);
-    let expected = other.map_or_else(String::new, |of| {
-        let confidence = percent_whole(plan.nodes.probability);
-        format!("{} expected, without the margin for {confidence}; ", count(of.into()))
-    });
-    format!("{expected}measure {next} next: {} are expected then{then}", proof.text())
+    let range = proof.high.filter(|high| *high > proof.low).map_or_else(
+        || format!("{} or more", count(proof.low.into())),
+        |high| format!("{} to {}", count(proof.low.into()), count(high.into())),
+    );
+    let range = if proof.low > proof.farthest {
+        format!(": {range} are expected then")
+    } else {
+        String::new()
+    };
+    format!("{expected}; measure {next} next{range}{then}")
 }
 
 /// The scenarios that are not planned as key figures: name, figure, and note.
@@ -177,14 +192,13 @@ pub(crate) fn key_figures(plan: &SizePlan) -> impl Iterator<Item = (String, Stri
             Condition::Headroom => format!("with {} headroom", percent_plain(scenario.value)),
             Condition::Today | Condition::All => return None,
         };
-        let note = if scenario.interval.is_some() { "" } else { "unproven" };
-        let counted = |of| match scenario.machines {
-            1 => format!("{} {}", least(is_least(scenario), of), plan.axis.noun()),
-            machines => {
-                format!("{machines} × {} {}", least(is_least(scenario), of), plan.axis.noun())
-            }
+        let note = if scenario.to_prove.is_some() { "unproven" } else { "" };
+        let of = format!("{} {}", figure(scenario), plan.axis.noun());
+        let figure = match scenario.machines {
+            _ if scenario.nodes.is_none() => "none".to_owned(),
+            1 => of,
+            machines => format!("{machines} × {of}"),
         };
-        let figure = scenario.nodes.map_or_else(|| "none".to_owned(), counted);
         Some((name, figure, note))
     })
 }
@@ -211,7 +225,10 @@ pub(crate) fn weighed(plan: &SizePlan, weight: &AssumptionWeight) -> String {
     let unproven = if weight.is_proven { "" } else { ", unproven" };
     let enough = weight.nodes.map_or_else(
         || format!("no number of {} is expected to be enough", plan.axis.noun()),
-        |nodes| format!("it takes {}{unproven}", plan.sized(nodes)),
+        |nodes| {
+            let nodes = or_more(weight.is_exceeded, &plan.sized(nodes));
+            format!("it takes {nodes}{unproven}")
+        },
     );
     let (name, unit, flag) = match weight.what {
         Assumption::Replicas => ("replicas", "", "--replicas"),
@@ -241,7 +258,7 @@ pub(crate) fn regret_rows(plan: &SizePlan) -> Vec<Row> {
         ];
         Row::new(cells).remark(if regret.least { "least regret" } else { "" })
     });
-    let head = format!("{} | a month | regret if low | if high", plan.axis.noun());
+    let head = format!("{} | a month (730 h) | regret if low | if high", plan.axis.noun());
     headed(&head, rows)
 }
 

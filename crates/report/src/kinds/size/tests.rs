@@ -46,7 +46,7 @@ fn the_page_shows_its_price_and_three_assumptions_with_their_flags_above_the_fol
     request.replicas = WithOrigin::assumed(1, "as measured");
     request.needs[0].per_s.value = 5e5;
     let plan = size(&request);
-    let page = size_html(&plan);
+    let page = size_html(&plan, "highwater size 1M");
     let (open, _) = page.split_once("<div class=\"folds\">").unwrap();
     let (_, keys) = open.split_once("<dl class=\"keys\">").unwrap();
     let (keys, assumed) = keys.split_once("</dl>").unwrap();

@@ -80,9 +80,15 @@ pub fn html_with_links(record: RecordRef<'_>, links: &[[String; 2]]) -> String {
     })
 }
 
-/// The page of a report without a record.
-pub(crate) fn page_of(kind: &str, report: Report, links: &[[String; 2]]) -> String {
-    let parts = report.sections.iter().map(part).collect();
+/// The page of a report without a record, with the command that repeats it if it is known.
+pub(crate) fn page_of(
+    kind: &str,
+    report: Report,
+    links: &[[String; 2]],
+    command: Option<&str>,
+) -> String {
+    let mut parts: Vec<Part> = report.sections.iter().map(part).collect();
+    parts.extend(command.map(|command| sections::repeat_command(command, &report.answer)));
     page(&Page {
         kind,
         name: String::new(),

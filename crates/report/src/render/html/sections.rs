@@ -319,6 +319,20 @@ pub(super) fn repeat(
     }
 }
 
+/// A citation of an answer without a record, and the command that repeats it.
+pub(super) fn repeat_command(command: &str, answer: &Answer) -> Part {
+    Part {
+        id: "repeat",
+        title: "Cite and repeat",
+        abstract_line: "a sentence to quote, and the command that repeats this".to_owned(),
+        body: html! {
+            p class="sentence" { (answer.sentence()) }
+            p { "Repeat it:" }
+            pre tabindex="0" { code { (command) } }
+        },
+    }
+}
+
 /// A citation of the answer with target, record, and seed; empty for an answer that must not be quoted.
 fn cited(record: RecordRef<'_>, answer: &Answer) -> Markup {
     let run = record.measured_run();

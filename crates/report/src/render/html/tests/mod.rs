@@ -37,8 +37,8 @@ fn a_page_opens_offline_and_equal_records_give_equal_bytes() {
         pages.push(page);
     }
     let plan = size_plan();
-    pages.push(size_html(&plan));
-    assert_eq!(pages.last(), Some(&size_html(&plan.clone())));
+    pages.push(size_html(&plan, "highwater size 1M"));
+    assert_eq!(pages.last(), Some(&size_html(&plan.clone(), "highwater size 1M")));
     for page in pages {
         // Addresses that a browser would load without a click.
         for elsewhere in ["src=", "url(", "@import", "<link", "<img", "<iframe", "fetch("] {
