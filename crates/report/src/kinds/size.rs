@@ -265,7 +265,7 @@ fn answer(plan: &SizePlan) -> Answer {
     let (figure, unit) = match plan.machines() {
         _ if !nodes.reached => (format!("no number of {noun}"), String::new()),
         1 => (each, plan.axis.noun_of(shown).to_owned()),
-        machines => (plural(machines as usize, "machine"), format!("of {each} {} each", noun)),
+        machines => (plural(machines as usize, "machine"), format!("of {each} {noun} each")),
     };
     let interval = match (nodes.interval, nodes.to_prove) {
         (Some(interval), _) => format!(
