@@ -121,7 +121,7 @@ fn built_in_workloads_and_scripts_run_through_a_pooler_that_check_names() {
     let place = Place::new();
     let checked = place.call(&["check", &url]);
     assert_eq!(checked.code, Some(0), "{checked:?}");
-    checked.prints("PgBouncer");
+    checked.prints("behind a pooler");
     server.sql("postgres", "CREATE TABLE account (balance bigint); INSERT INTO account VALUES (0)");
     place.file(
         "transfer.sql",
