@@ -121,11 +121,13 @@ pub(crate) fn gravest<'a>(
     gravest
 }
 
-const fn by_measurement(judged: &Judgments) -> u8 {
+/// A note that other programs used the host must not be lost among trials without it.
+fn by_measurement(judged: &Judgments) -> u8 {
+    let mut reasons = judged.measurement.reasons.iter();
     match judged.measurement.value {
-        Measurement::Valid => 0,
-        Measurement::Inconclusive => 1,
-        Measurement::Invalid => 2,
+        Measurement::Valid => u8::from(reasons.any(|of| of.code == ReasonCode::SharedHost)),
+        Measurement::Inconclusive => 2,
+        Measurement::Invalid => 3,
     }
 }
 

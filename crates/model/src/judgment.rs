@@ -194,6 +194,7 @@ reason_codes! {
     Imported = "imported", "measurement", "Another tool measured, and does not report what a judgment needs.";
     ImportPartial = "import_partial", "measurement", "The imported files hold a part of what was measured, or contradict each other.";
     WaitingNotCounted = "waiting_not_counted", "measurement", "Latency may not count from the intended start.";
+    SharedHost = "shared_host", "measurement", "Other programs took much of the CPU of the target's host: the figures are those of a shared host.", sentence;
     MachineDrifted = "machine_drifted", "measurement", "The first size of a growth, measured again at its end, was not what it had been: growth and drift cannot be distinguished.";
     RecordIncomplete = "record_incomplete", "measurement", "Part of the record could not be written.";
     SharesDiffer = "shares_differ", "measurement", "Merged records do not belong to one plan, did not run at one time, or shares are missing.";

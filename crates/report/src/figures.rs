@@ -160,7 +160,8 @@ type Column = (&'static str, fn(&Row) -> Option<String>);
 fn table_rows(table: &Table) -> (Vec<Line>, usize) {
     let mut columns = Vec::from(columns(table));
     columns.retain(|(_, cell)| table.rows.iter().any(|row| cell(row).is_some()));
-    let mut head = vec![said(&table.axis.header), said(&table.unit)];
+    let mean = if table.rows.iter().any(|row| row.repeats > 1) { "mean " } else { "" };
+    let mut head = vec![said(&table.axis.header), mean.to_owned() + &said(&table.unit)];
     head.extend(columns.iter().map(|(head, _)| (*head).to_owned()));
     let mut lines = vec![Line::new(head)];
     for row in &table.rows {
@@ -184,7 +185,7 @@ fn part_rows(table: &Table) -> Vec<Line> {
     by_op_rows(&said(&table.axis.header), values, &rates)
 }
 
-fn columns(table: &Table) -> [Column; 9] {
+fn columns(table: &Table) -> [Column; 10] {
     let per_piece = if table.axis.name == names::NODES { "per node" } else { "each" };
     let amount = if table.axis.name == names::BATCH_ROWS { "time of one" } else { "time" };
     [
@@ -197,6 +198,10 @@ fn columns(table: &Table) -> [Column; 9] {
         ("off", |row| row.rule_of_thumb.map(|rule| percent_signed(rule / row.throughput - 1.0))),
         (amount, |row| row.amount_s.map(seconds)),
         ("repeats", |row| (row.repeats > 1).then(|| row.repeats.to_string())),
+        ("lowest to highest", |row| {
+            let of = row.repeats_between.map(|ends| ends.map(display::rate));
+            of.map(|[low, high]| format!("{low} to {high}"))
+        }),
     ]
 }
 

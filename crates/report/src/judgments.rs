@@ -202,9 +202,12 @@ pub(crate) fn lines(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> V
         _ => format!("{objective}."),
     };
     let mut all = three(judged);
+    let mut measurement = measurement;
     if judged.measurement.value == Measurement::Valid {
-        // Notes do not affect a valid measurement.
-        all[0].reasons = &[];
+        // Notes do not affect a valid measurement; only whose figures they are is said with them.
+        let mut notes = std::mem::take(&mut all[0].reasons).iter();
+        let shared = notes.find(|note| note.code == ReasonCode::SharedHost);
+        measurement.extend(shared.map(|note| format!(" {}", first_upper(&sentence(note)))));
     }
     all.into_iter()
         .zip([measurement, data, objective])
@@ -218,7 +221,8 @@ pub(crate) fn trials(question: &Question) -> (String, u64) {
         Question::Search(of) => counted("probe", of.probes.iter().map(|probe| probe.took_ns)),
         Question::Tune(of) => counted("probe", of.trials.iter().map(|trial| trial.took_ns)),
         Question::Group(of) => counted("run", of.trials.iter().map(|trial| trial.took_ns)),
-        Question::Scale(of) => counted("size", of.trials.iter().map(|trial| trial.took_ns)),
+        // The first size is measured again at the end.
+        Question::Scale(of) => counted("measurement", of.trials.iter().map(|trial| trial.took_ns)),
     }
 }
 

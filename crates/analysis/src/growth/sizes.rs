@@ -48,8 +48,6 @@ pub struct SizedRate {
 /// A size compared with the previous one and the first one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ComparedSize {
-    /// Increase in nodes over the previous size, as a fraction.
-    pub increase: Option<f64>,
     /// Increase in throughput over the previous size, per second.
     pub gain: Option<f64>,
     /// The same as a fraction of the previous throughput.
@@ -76,7 +74,6 @@ impl SizedRate {
     /// This size compared with others.
     pub fn beside(self, before: Option<Self>, first: Self) -> ComparedSize {
         ComparedSize {
-            increase: before.map(|before| self.nodes / before.nodes - 1.0),
             gain: before.map(|before| self.per_s - before.per_s),
             change: before.map(|before| self.per_s / before.per_s - 1.0),
             of_linear: self.per_s * first.nodes / (first.per_s * self.nodes),

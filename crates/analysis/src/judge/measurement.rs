@@ -12,7 +12,9 @@
 //! inconclusive, not invalid. A drift that is not known precisely enough is a note.
 
 use highwater_model::control::{Change, CommandSender};
-use highwater_model::display::{count, duration, foreign, percent, percent_asked, rate, span};
+use highwater_model::display::{
+    count, duration, foreign, percent, percent_asked, percent_whole, rate, span,
+};
 use highwater_model::judgment::{Judgment, Measurement, Reason, ReasonCode};
 use highwater_model::numbers::{ceil_to_u64, to_f64};
 use highwater_model::plan::{Arrivals, Objective, PhaseKind, SteadinessRule};
@@ -20,12 +22,14 @@ use highwater_model::record::{
     IncidentKind, ResultRecord, RunRecord, STALL_NS, SchedulingClass, StallKind, StallRecord,
     Steadiness,
 };
+use highwater_model::target_telemetry::names;
 
 use super::measured::{
     MeasuredStream, SHORTEST_PHASE_NS, littles_law_sessions, littles_law_tolerance,
 };
 use super::shares::{PERCENTILES, Shown, latency_objectives, latency_verdicts};
 use super::{incident, judgment, objective, reason};
+use crate::telemetry::{self, OverTime};
 
 /// Busy fraction of a load generator's cores above which ops wait for its CPU: near saturation a
 /// run queue grows without bound, and one core may be saturated long before the others.
@@ -38,6 +42,9 @@ pub const CEILING_HEADROOM: f64 = 1.5;
 pub const OFFERED_SHORTFALL: f64 = 0.01;
 /// Poisson arrivals vary; a shortfall within this number of standard deviations is not significant.
 pub const POISSON_DEVIATIONS: f64 = 3.0;
+/// Other programs that take at least this fraction of the CPU time of the target's host are noted: the target could use
+/// as much more on a host of its own.
+pub const OTHERS_NOTED: f64 = 0.25;
 /// Maximum number of characters of the reason why a session could not connect.
 const WHY: usize = 160;
 /// The hint if too little was measured.
@@ -95,7 +102,7 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
         (false, false) => Measurement::Inconclusive,
         (false, true) => Measurement::Valid,
     };
-    let notes = [short_note, steadiness.note];
+    let notes = [short_note, shared_host(record), steadiness.note];
     reasons.extend(notes.into_iter().flatten().filter(counts));
     judgment(value, reasons)
 }
@@ -187,6 +194,26 @@ pub fn greatest(measured: &[MeasuredStream<'_>]) -> Option<(f64, &'static str)> 
     };
     let phases = measured.iter().map(|m| of_phase(&m.phase.name));
     Some((phases.fold(0.0, f64::max), unit.name()))
+}
+
+/// Only where the target's own processes are known, so that they do not count as others.
+fn shared_host(record: &RunRecord) -> Option<Reason> {
+    let over = OverTime::within(record, telemetry::measured(record)?)?;
+    let (_, busy) = over.host_cpu().filter(|_| !record.target.simulated)?;
+    let part_of = |name| Some(over.means(name)).filter(|of| !of.is_empty()).map(|_| over.sum(name));
+    let (server, client) =
+        (part_of(names::CPU_OF_SERVER)?, part_of(names::CPU_OF_LOAD_GENERATOR).unwrap_or(0.0));
+    let others = busy - server - client;
+    let figures = [others, server, client, OTHERS_NOTED].map(percent_whole);
+    let [others_took, server, client, limit] = figures;
+    let place = format!(
+        "other programs took {others_took} of the CPU of the target's host, the target {server}, and the load \
+         generator {client}: the figures are those of a shared host (noted from {limit} on)"
+    );
+    let places: Vec<String> = (others >= OTHERS_NOTED).then_some(place).into_iter().collect();
+    let message = "other programs took much of the CPU of the target's host";
+    let hint = "stop them, or measure a target that has a host of its own";
+    reason(ReasonCode::SharedHost, message, &places, hint)
 }
 
 /// Judged by its effect on percentiles.

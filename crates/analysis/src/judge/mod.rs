@@ -93,7 +93,10 @@ pub fn is_good_enough(judgments: &Judgments) -> bool {
     let is_of_drift = |code| {
         matches!(
             code,
-            ReasonCode::NotSteady | ReasonCode::SteadinessNotShown | ReasonCode::BacklogGrew
+            ReasonCode::NotSteady
+                | ReasonCode::SteadinessNotShown
+                | ReasonCode::BacklogGrew
+                | ReasonCode::SharedHost
         )
     };
     let objective = &judgments.objective;

@@ -30,6 +30,7 @@ use highwater_model::tune::{
     NoBestReason, RunObservations, TrialVerdict, TuneFigure, TuneOutcome, TuneRecord,
 };
 
+pub use self::state::TIE;
 use self::state::{TuneState, no_best};
 use crate::judge::{MeasuredStream, RunEnding, measured_streams};
 use crate::telemetry::{self, busy_cpus, disk_bytes_per_row, mean, named};

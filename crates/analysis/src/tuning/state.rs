@@ -30,7 +30,7 @@ const TABLE_SETTING: &str = "with.";
 /// Two configurations are tied if the confirming round cannot distinguish them and they differ by at most this
 /// fraction, which is too little to matter. With a larger difference the faster one is named, however uncertain
 /// its lead is.
-const TIE: f64 = 0.01;
+pub const TIE: f64 = 0.01;
 
 /// Position of the value on each axis.
 type Configuration = Vec<usize>;

@@ -259,6 +259,7 @@ pub(crate) fn expect_undisturbed(record: &RunRecord) {
                 | ReasonCode::SteadinessNotShown
                 | ReasonCode::TooShort
                 | ReasonCode::ClientStalled
+                | ReasonCode::SharedHost
         )
     };
     let mut reasons = measurement.reasons.iter();

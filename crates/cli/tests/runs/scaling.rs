@@ -63,7 +63,8 @@ fn a_growth_shows_its_sizes_predictions_and_the_repeated_first_size() {
         " rows/s with 4 nodes (95% CI ",
         "next size      6 nodes would reach about ",
         "repeat         unchanged: 1 node reached ",
-        "price of 1M rows",
+        "gain 95% CI",
+        "price of 1M",
         "sessions 32",
         "next:          highwater size ",
     ] {

@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 
 use super::*;
 use crate::figures_text;
+use crate::tests::assert_says;
 use highwater_sizing::growth::fixture::queried;
 use highwater_sizing::plausibility::audit;
 use highwater_sizing::series::{PUBLISHED, read};
@@ -105,6 +106,17 @@ fn a_further_replica_is_taken_to_leave_six_tenths() {
     let rules: Vec<_> =
         found.iter().flat_map(|table| &table.rows).map(|row| row.rule_of_thumb).collect();
     assert_eq!(rules, [None, Some(1_080.0), Some(1_400.0)]);
+}
+
+/// The first size of a growth is measured twice: its row is of both, and says so.
+#[test]
+fn a_value_that_was_measured_twice_shows_the_mean_and_both() {
+    let text = "nodes,rows_per_s\n1,45000\n2,80000\n1,42000\n";
+    let found = figures_text(&report(text));
+    let said = ["nodes   mean rows/s  ", "repeats   lowest to highest", "2    42,000 to 45,000"];
+    assert_says(&found, &said);
+    let once = figures_text(&report("nodes,rows_per_s\n1,45000\n2,80000\n"));
+    assert!(!once.contains("mean") && !once.contains("repeats"), "{once}");
 }
 
 #[test]

@@ -37,11 +37,12 @@ use crate::{limit, plots};
 const WORDS: usize = 320;
 /// Columns of the table of growth that a terminal shows: nodes, rate, fraction of linear, rate per node, price if
 /// there is one.
-const BRIEF: [usize; 5] = [0, 2, 5, 6, 9];
+const BRIEF: [usize; 5] = [0, 1, 5, 6, 9];
 /// Maximum number of key figures.
 const KEYS_MAX: usize = 6;
 /// What the words of the table of growth mean.
-const TERMS: &str = "Of linear: throughput divided by that of the first size times as many nodes. The 0.8 rule assumes \
+const TERMS: &str = "Gain: over the size before. Between marks, it lies between the confirmed rate less the rate that \
+                     failed before, and the rate that failed less the confirmed one before. Of linear: throughput divided by that of the first size times as many nodes. The 0.8 rule assumes \
                      that a further node adds 0.8 of what each node before had; off is how far that is from the \
                      measurement.";
 
@@ -110,7 +111,7 @@ fn growth(
     Section {
         id: "growth",
         title: "Growth",
-        lead: format!("{}{linear}", plural(grown.sizes.len(), "size")),
+        lead: format!("{}{linear}", name(scale)),
         blocks: blocks.chain([Block::Charts(charts)]).collect(),
     }
 }
@@ -189,7 +190,7 @@ fn known(scale: &ScaleRecord, figures: &SizeFigures, unit: &str) -> String {
             format!("confirmed, first failed at {} {unit}", rate(failed))
         }
         (ScaleEach::Find, None) => "confirmed".to_owned(),
-        (_, Some([low, high])) => format!("95% CI {} to {} {unit}", rate(low), rate(high)),
+        (_, Some(bounds)) => format!("95% CI {} {unit}", between(bounds)),
         (_, None) => "interval not known".to_owned(),
     }
 }
@@ -206,8 +207,10 @@ fn keys(scale: &ScaleRecord, grown: &GrowthReport<'_>, unit: &str) -> Vec<KeyFig
         keys.push(KeyFigure::new("of linear", linear, format!("at {most}")));
         keys.extend(of_last.gain.map(|gain| {
             let sign = if gain < 0.0 { "" } else { "+" };
-            let change = of_last.change.map_or_else(String::new, percent_signed);
-            KeyFigure::new("last step", sign.to_owned() + &rated(gain, unit), change)
+            let change = of_last.change.map(percent_signed);
+            let known = last.gain_bounds.map(between);
+            let note = list(change.into_iter().chain(known), ", ");
+            KeyFigure::new("last step", sign.to_owned() + &rated(gain, unit), note)
         }));
         let each = rated(of_last.per_node, unit);
         keys.push(KeyFigure::new("per node", each, with_first));
@@ -256,9 +259,14 @@ pub(crate) fn sizes_in_words(scale: &ScaleRecord) -> String {
     }
 }
 
+/// `of insert over 1, 2, 3 nodes`: which growth it is.
+pub(crate) fn name(scale: &ScaleRecord) -> String {
+    let sizes = list(scale.sizes.iter().map(|size| size.nodes.to_string()), ", ");
+    format!("of {} over {sizes} nodes", scale.stream)
+}
+
 /// The measured figure and the sizes.
 fn question(run: &RunRecord, scale: &ScaleRecord) -> String {
-    let sizes = list(scale.sizes.iter().map(|s| s.nodes.to_string()), ", ");
     let each = match scale.each {
         ScaleEach::Find => "find the mark",
         ScaleEach::Run => "run",
@@ -269,7 +277,7 @@ fn question(run: &RunRecord, scale: &ScaleRecord) -> String {
         ClusterStart::Grow => "one cluster, to which nodes are added",
     };
     joined([
-        format!("growth of {} over {sizes} nodes", scale.stream),
+        format!("growth {}", name(scale)),
         format!("{each} at each size"),
         objectives(run),
         scale.variant.as_ref().map_or_else(String::new, |variant| {
@@ -429,14 +437,25 @@ fn growth_table(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Row> {
         return Vec::new();
     }
     let unit = scale.unit.name();
-    let price = match scale.price_per_node_hour {
-        Some(_) => format!(" | {}", price_name(scale)),
-        None => String::new(),
-    };
+    let price = scale.price_per_node_hour.map_or("", |_| " | price of 1M");
     let head = format!(
-        "nodes | increase | {unit}/s | gain | change | of linear | per node | 0.8 rule | off{price}"
+        "nodes | {unit}/s | gain | {} | change | of linear | per node | 0.8 rule | off{price}",
+        of_gain(scale)
     );
     headed(&head, grown.sizes.iter().map(growth_row))
+}
+
+/// What the bounds of a gain are.
+const fn of_gain(scale: &ScaleRecord) -> &'static str {
+    match scale.each {
+        ScaleEach::Find => "gain between",
+        ScaleEach::Run | ScaleEach::Tune => "gain 95% CI",
+    }
+}
+
+/// `166,000 to 207,000`.
+fn between([low, high]: [f64; 2]) -> String {
+    format!("{} to {}", rate(low), rate(high))
 }
 
 fn growth_row(size: &GrowthSize<'_>) -> Row {
@@ -445,9 +464,9 @@ fn growth_row(size: &GrowthSize<'_>) -> Row {
     let rule = compared.rule_of_thumb;
     let mut cells = vec![
         size.trial.size.nodes.to_string(),
-        or_absent(compared.increase, |part| format!("+{}", percent_whole(part))),
         rate(per_s),
         or_absent(compared.gain, rate_signed),
+        or_absent(size.gain_bounds, between),
         or_absent(compared.change, percent_signed),
         percent(compared.of_linear),
         rate(compared.per_node),
@@ -556,9 +575,7 @@ fn article(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Table {
         let bounds = scale.bounds(figures);
         let known = match scale.each {
             ScaleEach::Find => Some(or_absent(bounds, |[_, failed]| rate(failed))),
-            ScaleEach::Run => {
-                Some(or_absent(bounds, |[low, high]| format!("{} to {}", rate(low), rate(high))))
-            }
+            ScaleEach::Run => Some(or_absent(bounds, between)),
             ScaleEach::Tune => None,
         };
         let mut cells = vec![size.trial.size.nodes.to_string(), rate(figures.per_s)];

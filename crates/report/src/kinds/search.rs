@@ -31,7 +31,8 @@ const P99_DIFFERS: u64 = 2;
 const NOTHING_FAILED: &str = "nothing was shown to fail above it";
 /// What the words of a search mean.
 const TERMS: &str = "Confirmed is the highest value that was shown to meet the objective: a floor. The estimate is \
-                     where it is just met, and errs to both sides alike. A probe that was shown neither to pass nor to \
+                     where it is just met, from all probes together, and errs to both sides alike: it may lie above the \
+                     lowest value that failed, for which only the probes at that value count. A probe that was shown neither to pass nor to \
                      fail is not decided. Each probe is a run with a record and a page of its own below `probes/`.";
 
 /// The mark: the confirmed value, up to the lowest that failed.
@@ -199,7 +200,9 @@ fn answer_without_mark(search: &SearchRecord, no_mark: &NoMark) -> Answer {
     let why = list(std::iter::once(why).chain(failed), "; ");
     // Without a mark, an estimate between tried values is the best available answer.
     let (interval, basis) = match no_mark.estimate {
-        Some(found) => (format!("estimate: {}", estimate(search, found)), why),
+        Some(found) => {
+            (format!("estimate: {}", estimate(search, found, no_mark.lowest_failed)), why)
+        }
         None => (why, String::new()),
     };
     let known = no_mark.estimate.map(|found| {
@@ -286,7 +289,8 @@ fn more(search: &SearchRecord) -> Vec<Remark> {
     let mut more: Vec<Remark> = mark.and_then(data).into_iter().collect();
     // Without a mark, the estimate is in the answer.
     let estimated = mark.and_then(|mark| mark.estimate);
-    more.extend(estimated.map(|found| Remark::new("estimate", estimate(search, found))));
+    let failed = mark.and_then(|mark| mark.failed);
+    more.extend(estimated.map(|found| Remark::new("estimate", estimate(search, found, failed))));
     more.extend(mark.and_then(|mark| accuracy(search, mark)));
     more.extend(of_search(search).map(limit::remark));
     more.extend(soak(search).map(|soak| Remark::new("soak", soak)));
@@ -345,13 +349,19 @@ fn stalls_between_probes(record: &RunRecord, search: &SearchRecord) -> Option<Re
     Some(Remark::new("stalls", text))
 }
 
-/// `1,012 rows/s just meet the objective (90% interval 1,004 to 1,020)`.
-fn estimate(search: &SearchRecord, found: Estimate) -> String {
+/// `1,012 rows/s just meet the objective (90% interval 1,004 to 1,020)`, and why if a lower value failed.
+fn estimate(search: &SearchRecord, found: Estimate, failed: Option<f64>) -> String {
+    let at = failed.filter(|failed| *failed < found.value).map_or_else(String::new, |failed| {
+        format!(
+            "; it lies above {}, which failed, because a failure counts the probes at that value alone, and the \
+             estimate all probes",
+            rate(failed)
+        )
+    });
     format!(
-        "{} just meet the objective (90% interval {} to {})",
+        "{} just meet the objective ({}){at}",
         of_axis(search, found.value),
-        rate(found.low90),
-        rate(found.high90)
+        interval90(found.low90, found.high90, rate)
     )
 }
 
@@ -476,6 +486,21 @@ mod tests {
         let (interval, basis, key) = answered(None);
         assert!(interval.contains(why) && basis.is_empty(), "{interval}");
         assert_eq!(key, "probes");
+    }
+
+    /// The lowest failed value and the estimate are different statements: one probe, and all of them.
+    #[test]
+    fn an_estimate_above_a_value_that_failed_says_why() {
+        let search = fixture::search(Vec::new());
+        let found = Estimate { value: 41_000.0, low90: 39_500.0, high90: 42_500.0 };
+        let said = |failed| estimate(&search, found, failed);
+        let plain =
+            "41,000 rows/s just meet the objective (90% interval 39,500 to 42,500)".to_owned();
+        let why = "; it lies above 40,000, which failed, because a failure counts the probes at that value alone, \
+                   and the estimate all probes";
+        assert_eq!(said(Some(40_000.0)), plain.clone() + why);
+        assert_eq!(said(Some(41_000.0)), plain);
+        assert_eq!(said(None), plain);
     }
 
     #[track_caller]

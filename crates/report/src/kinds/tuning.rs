@@ -2,8 +2,9 @@
 //!
 //! Must show only what the record contains.
 
+use highwater_analysis::tuning::TIE;
 use highwater_model::display::{
-    ABSENT, count, duration, foreign, percent, percent_signed, plain, rate, ratio,
+    ABSENT, count, duration, foreign, percent, percent_plain, percent_signed, plain, rate, ratio,
 };
 use highwater_model::numbers::len_to_f64;
 use highwater_model::record::{MeasuredRun, RunRecord};
@@ -181,14 +182,14 @@ fn answer_of_best(tune: &TuneRecord, best: &BestConfiguration) -> Answer {
     let (interval, basis, caveat) = match &best.runner_up {
         None => ("no other configuration is valid".to_owned(), String::new(), None),
         Some(other) if other.is_tied => {
-            let (second, apart) = (setting(tune, &other.at), apart(best, other));
-            keys.push(KeyFigure::new("ties with", second.clone(), format!("within {apart}")));
-            let smaller = if has_smaller_values(tune, best, other) {
-                format!("; {found} has the smaller values")
-            } else {
-                String::new()
+            let (second, within) = (setting(tune, &other.at), percent_plain(TIE));
+            keys.push(KeyFigure::new("ties with", second.clone(), format!("within {within}")));
+            let smaller = match tune.axes.len() {
+                _ if !has_smaller_values(tune, best, other) => String::new(),
+                1 => format!("; {found} is the smaller"),
+                _ => format!("; {found} has the smaller values"),
             };
-            let interval = format!("{found} and {second} tie (within {apart}){smaller}");
+            let interval = format!("{found} and {second} tie (within {within}){smaller}");
             (interval, measured_again(tune), None)
         }
         Some(other) => {
@@ -215,11 +216,6 @@ fn answer_of_best(tune: &TuneRecord, best: &BestConfiguration) -> Answer {
 
 fn measured_again(tune: &TuneRecord) -> String {
     format!("each measured {} times more", tune.policy.confirmations)
-}
-
-/// The difference between the figures of two tied configurations.
-fn apart(best: &BestConfiguration, other: &RunnerUp) -> String {
-    percent((best.figure / other.figure - 1.0).abs())
 }
 
 /// Whether the best configuration was selected for its smaller values, although the confirming round

@@ -14,7 +14,7 @@ use highwater_analysis::growth::{
     ComparedSize, Drift, SizedRate, counted, drift, replicas, replicas_of,
 };
 use highwater_model::plan::Unit;
-use highwater_model::scale::{PredictedRate, ScalePurpose, ScaleRecord, ScaleTrial};
+use highwater_model::scale::{PredictedRate, ScaleEach, ScalePurpose, ScaleRecord, ScaleTrial};
 
 use crate::cluster::{ModelPlan, SizePlanPoint, curve, models};
 use crate::scaling::{
@@ -99,6 +99,9 @@ pub struct GrowthSize<'a> {
     pub trial: &'a ScaleTrial,
     /// The comparison with the previous size and the first one.
     pub compared: ComparedSize,
+    /// The bounds of the gain, in the sense of the bounds of both sizes: between marks, the least and the most by which
+    /// they can differ; between runs, a 95% interval. Absent without a previous size, or if a size has no bounds.
+    pub gain_bounds: Option<[f64; 2]>,
     /// The price of a million units, if a node has a price.
     pub price_per_million: Option<f64>,
 }
@@ -161,8 +164,25 @@ fn size<'a>(
     let price = scale.price_per_node_hour;
     GrowthSize {
         trial,
+        gain_bounds: before.and_then(|before| gain_bounds(scale, before, trial)),
         compared: measured.beside(before.map(SizedRate::from_trial), SizedRate::from_trial(first)),
         price_per_million: price
             .map(|price| price * measured.nodes / HOUR_S / measured.per_s * MILLION),
     }
+}
+
+fn gain_bounds(scale: &ScaleRecord, before: &ScaleTrial, now: &ScaleTrial) -> Option<[f64; 2]> {
+    let [before_low, before_high] = scale.bounds(&before.figures)?;
+    let [low, high] = scale.bounds(&now.figures)?;
+    let gain = now.figures.per_s - before.figures.per_s;
+    Some(match scale.each {
+        ScaleEach::Find => [low - before_high, high - before_low],
+        // The errors of two runs are independent.
+        ScaleEach::Run | ScaleEach::Tune => {
+            let [now, before] = [&now.figures, &before.figures].map(|of| of.per_s);
+            let less = (now - low).hypot(before_high - before);
+            let more = (high - now).hypot(before - before_low);
+            [gain - less, gain + more]
+        }
+    })
 }

@@ -277,6 +277,8 @@ pub struct Row {
     pub throughput: f64,
     /// How often it was measured.
     pub repeats: usize,
+    /// The lowest and the highest of the repeats; absent for a single measurement.
+    pub repeats_between: Option<[f64; 2]>,
     /// Where it stands in the file, or which runs.
     pub places: Vec<String>,
     /// Throughput over that of the row before, minus one.
@@ -330,6 +332,7 @@ fn rows(points: &[&Point], axis: &Axis) -> Vec<Row> {
             value: setting.to_string(),
             throughput,
             repeats: points.len(),
+            repeats_between: between(&points),
             places: points.iter().map(|p| p.origin.to_string()).collect(),
             change: rows.last().map(|before| throughput / before.throughput - 1.0),
             gain: compared.and_then(|compared| compared.gain),
@@ -346,6 +349,11 @@ fn rows(points: &[&Point], axis: &Axis) -> Vec<Row> {
         row.parts = parts;
     }
     rows
+}
+
+fn between(points: &[&Point]) -> Option<[f64; 2]> {
+    let all = || points.iter().map(|point| point.throughput);
+    Some([all().reduce(f64::min)?, all().reduce(f64::max)?]).filter(|_| points.len() > 1)
 }
 
 /// The mean of each part over the points that have it.

@@ -3,6 +3,7 @@
 mod data;
 mod failed_work;
 mod objective;
+mod shared_host;
 mod steadiness;
 
 use highwater_model::audit_record::{SqlPart, WrongSql};

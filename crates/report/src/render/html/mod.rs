@@ -20,7 +20,6 @@ use highwater_model::display::harmless;
 use highwater_model::record::RecordRef;
 
 use self::blocks::{Part, kept, part, sentence};
-use self::sections::short_id;
 use crate::answer::{Answer, JudgmentLine, KeyFigure, LimitLine, Tone};
 use crate::blocks::Report;
 use crate::layout::first_upper;
@@ -68,9 +67,10 @@ pub fn html_with_links(record: RecordRef<'_>, links: &[[String; 2]]) -> String {
     }
     let answer = report.answer.cautioned(record.judgments());
     parts.push(sections::repeat(record, &measured, &answer));
+    let [kind, name] = sections::named(record);
     page(&Page {
-        kind: &first_upper(kinds::kind(record).name()),
-        name: short_id(&record.header().id),
+        kind,
+        name,
         facts: sections::facts(record, &measured),
         tags: sections::tags(record, run),
         answer,
@@ -90,7 +90,7 @@ pub(crate) fn page_of(
     let mut parts: Vec<Part> = report.sections.iter().map(part).collect();
     parts.extend(command.map(|command| sections::repeat_command(command, &report.answer)));
     page(&Page {
-        kind,
+        kind: kind.to_owned(),
         name: String::new(),
         facts: report.page_facts,
         tags: report.page_tags,
@@ -111,7 +111,7 @@ const SIGN: &str = "M3 1v16M3 3h12M6 13c2 -2 3 -2 5 0s3 2 5 0";
 /// Content of a page.
 pub(crate) struct Page<'a> {
     /// Kind of page: `Run`, `Find` …
-    pub(crate) kind: &'a str,
+    pub(crate) kind: String,
     /// Name of this page among its kind, in one word.
     pub(crate) name: String,
     /// Time, duration, and subject; the most informative first.

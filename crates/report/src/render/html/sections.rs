@@ -19,9 +19,8 @@ use crate::answer::{Answer, plural, short_target, to_the_second};
 use crate::events::intervention;
 use crate::judgments;
 use crate::judgments::{JudgmentWords, three, trials};
-use crate::kinds::findings as rules;
-use crate::kinds::growth::sizes_in_words;
 use crate::kinds::run::{phases, short_hash};
+use crate::kinds::{self, findings as rules, growth};
 use crate::layout::{Row, first_upper, headed};
 
 /// Parts that show one run; on the page of an experiment they name that run.
@@ -38,14 +37,20 @@ pub(super) fn short_id(id: &str) -> String {
     foreign(last, NAME)
 }
 
+/// The kind of a record's page, and its name among its kind.
+pub(super) fn named(record: RecordRef<'_>) -> [String; 2] {
+    match record.experiment().and_then(ExperimentRecord::scale) {
+        Some(scale) => ["Growth".to_owned(), growth::name(scale)],
+        None => [first_upper(kinds::kind(record).name()), short_id(&record.header().id)],
+    }
+}
+
 /// Start, duration, target, and labels.
 pub(super) fn facts(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> Vec<String> {
     let (header, run) = (record.header(), record.measured_run());
     let mut facts = vec![time(&header.started_at), extent(record, measured)];
     facts.push(run.workload.name.clone());
     facts.push(short_target(&run.target.version));
-    let scale = record.experiment().and_then(ExperimentRecord::scale);
-    facts.extend(scale.map(sizes_in_words));
     let labels = header.labels.iter();
     facts.extend(labels.map(|(name, value)| foreign(&format!("{name}={value}"), NAME)));
     facts.retain(|fact| !fact.is_empty());

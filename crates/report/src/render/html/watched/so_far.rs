@@ -2,6 +2,7 @@
 //!
 //! Must not judge, or compute a figure that the record would not have.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use maud::html;
@@ -15,7 +16,7 @@ use highwater_model::record::{ExperimentRecord, RecordRef, RunRecord};
 use highwater_model::search::{ProbePurpose, SearchAxis, SearchRecord};
 use highwater_model::units::Nanos;
 
-use crate::answer::{Answer, HistoryKind, JudgmentLine, KeyFigure, Tone, nodes, short_target};
+use crate::answer::{Answer, JudgmentLine, KeyFigure, Tone, nodes, short_target};
 use crate::blocks::{Block, Section};
 use crate::chart::{self, Chart, Point, Series, Shape, Span, SpanKind};
 use crate::judgments::objective_bound;
@@ -39,6 +40,8 @@ const DRAIN: &str = "drain";
 const LINKS: &str = "sizes";
 /// The section of a tuning with its table.
 const TABLE: &str = "configurations";
+/// The directory of an experiment that has its trials.
+const TRIALS: &str = "probes";
 /// Key figures of a run that are known before its end.
 const KEYS: [&str; 3] = ["p50", "p99", "max"];
 
@@ -89,6 +92,13 @@ fn machines(run: &WatchedRun) -> Option<Part> {
     (!all.is_empty()).then(|| part("machines", "Machines", lead, chart::sparklines(&all)))
 }
 
+/// The name of a run's directory in the store: a trial's directory is below that of its experiment.
+fn of_store(directory: &str) -> String {
+    let mut parts = Path::new(directory).iter().map(|part| part.to_string_lossy());
+    let before = parts.by_ref().take_while(|part| part != TRIALS).last();
+    before.map_or_else(String::new, Cow::into_owned)
+}
+
 fn of_run(watched: &WatchedPage) -> Page<'static> {
     let run = &watched.run;
     let kind = match watched.trying.first() {
@@ -98,10 +108,8 @@ fn of_run(watched: &WatchedPage) -> Page<'static> {
     let record = run.record.as_deref();
     let tags = record.map(|record| sections::tags(record.into(), &record.into()));
     Page {
-        kind,
-        name: Path::new(&run.directory)
-            .file_name()
-            .map_or_else(String::new, |name| short_id(&name.to_string_lossy())),
+        kind: kind.to_owned(),
+        name: short_id(&of_store(&run.directory)),
         facts: [run.workload.clone(), run.target.clone()]
             .into_iter()
             .filter(|fact| !fact.is_empty())
@@ -120,13 +128,13 @@ fn of_run(watched: &WatchedPage) -> Page<'static> {
     }
 }
 
-/// The command of an experiment with such trials.
+/// The kind of an experiment with such trials.
 const fn kind_of(trial: &Trial) -> &'static str {
     match trial {
         Trial::Probe { .. } => "Find",
         Trial::Configuration { .. } => "Tune",
         Trial::Variant { .. } => "Group",
-        Trial::Size { .. } => "Scale",
+        Trial::Size { .. } => "Growth",
     }
 }
 
@@ -333,12 +341,7 @@ fn of_experiment(watched: &WatchedPage, experiment: &ExperimentRecord) -> Page<'
             hero.extend(charts);
         }
     }
-    let kind = match kinds::kind(record) {
-        HistoryKind::Search => "Find",
-        HistoryKind::Tuning => "Tune",
-        HistoryKind::Group => "Group",
-        _ => "Scale",
-    };
+    let [kind, name] = sections::named(record);
     // Before the first size of a growth is known, the first experiment is the search of that size.
     let outermost = watched.trying.first().map(|trying| kind_of(&trying.trial));
     let is_nested = outermost.is_some_and(|outermost| outermost != kind);
@@ -355,8 +358,8 @@ fn of_experiment(watched: &WatchedPage, experiment: &ExperimentRecord) -> Page<'
     let table = sections.iter().position(|section| hero.is_empty() && section.id == TABLE);
     let table = table.map(|place| sections.remove(place).blocks);
     Page {
-        kind: outermost.unwrap_or(kind),
-        name: if is_nested { String::new() } else { short_id(&record.header().id) },
+        kind: outermost.map_or(kind, str::to_owned),
+        name: if is_nested { short_id(&of_store(&watched.run.directory)) } else { name },
         facts: vec![run.workload.name.clone(), short_target(&run.target.version)],
         tags: sections::tags(record, &run),
         answer,

@@ -13,12 +13,14 @@ use highwater_model::limit::Limit;
 use highwater_model::numbers::round_to_u64;
 use highwater_model::plan::{PhaseKind, PhasePlan, Unit};
 use highwater_model::record::Question;
+use highwater_model::scale::ScalePurpose;
 use highwater_model::search::{ProbePurpose, SearchAxis};
 use highwater_model::target_telemetry::{
     SeriesKind, TelemetryPoint, TelemetryValue, names, sources, units,
 };
 use highwater_model::tune::TuneRecord;
 use highwater_model::units::Nanos;
+use highwater_sizing::growth::fixture::grown;
 
 use super::super::tests::made;
 use super::*;
@@ -68,6 +70,36 @@ fn the_rate_is_that_of_the_phase_so_far() {
         &["met so far", "p99\u{a0}≤\u{a0}100\u{a0}ms: 0.400% took longer (1% allowed)"],
     );
     assert_says(&parts, &["How much does simulated cluster take within p99"]);
+}
+
+/// Before the first size ends there is no record of the growth: the directory of its trial is not its name.
+#[test]
+fn a_growth_is_named_by_what_grows_and_before_its_record_by_its_directory() {
+    let mut watched = watched();
+    let trial = Trial::Size {
+        purpose: ScalePurpose::First,
+        nodes: 1,
+        variant: None,
+        node: None,
+        predicted: None,
+        unit: Unit::Rows,
+    };
+    watched.event(&trial_begins(trial));
+    watched.run.directory = "runs/2026-scale-kv-6c109b/probes/01-nodes-1/probes/01-0".to_owned();
+    assert_says(&live_parts(&watched), &["<b>Growth</b><span class=\"name\"> 6c109b</span>"]);
+    watched.experiments.push(Arc::new(made::searched()));
+    assert_says(&live_parts(&watched), &["<b>Growth</b><span class=\"name\"> 6c109b</span>"]);
+    watched.experiments = vec![Arc::new(grown())];
+    assert_says(
+        &live_parts(&watched),
+        &["<b>Growth</b><span class=\"name\"> of insert over 1, 2, 3, 4 nodes</span>"],
+    );
+    assert_says(
+        &crate::html(&grown()),
+        &["<b>Growth</b><span class=\"name\"> of insert over 1, 2, 3, 4 nodes</span>"],
+    );
+    // The first size was measured twice.
+    assert_says(&crate::html(&grown()), &["5 measurements in "]);
 }
 
 #[test]
@@ -270,9 +302,13 @@ fn the_audit_shows_its_stage_and_progress() {
 
 /// A trial of a search, five of which have ended.
 fn probe_begins(purpose: ProbePurpose, at: Option<f64>) -> Event {
+    trial_begins(Trial::Probe { purpose, axis: SearchAxis::Rate, at, unit: Unit::Rows })
+}
+
+fn trial_begins(trial: Trial) -> Event {
     Event::Trial {
         number: 6,
-        trial: Trial::Probe { purpose, axis: SearchAxis::Rate, at, unit: Unit::Rows },
+        trial,
         progress: ExperimentProgress {
             done: 5,
             most: 20,
