@@ -7,34 +7,34 @@ use super::named::named;
 use super::plan::AuditLevel;
 use super::units::is_default;
 
-/// What the audit found.
+/// The result of an audit.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditRecord {
-    /// How much was compared: at most what was requested, less where the target cannot stand it.
+    /// The level of comparison: the requested one, or the highest one that the target supports.
     pub level: AuditLevel,
-    /// Whether it was done, or why not.
+    /// Whether the audit was completed, and if not, why.
     pub status: AuditStatus,
-    /// Rows acknowledged, load and warm-up included.
+    /// Rows acknowledged, including those of load and warm-up.
     pub acknowledged: u64,
-    /// Rows of unknown outcome when the load ended.
+    /// Rows with an unknown outcome when the load ended.
     pub unknown: u64,
     /// Rows found in the target.
     pub found: u64,
-    /// Acknowledged and not found.
+    /// Rows acknowledged but not found.
     pub missing: u64,
-    /// Found beyond what was acknowledged or unknown, duplicates included.
+    /// Rows found beyond those acknowledged or of unknown outcome, including duplicates.
     pub surplus: u64,
-    /// Found more than once; where rows were not read back, a surplus in a bucket that was sent.
+    /// Rows found more than once; if rows were not read back, surplus rows in buckets that were sent.
     pub duplicated: u64,
-    /// Found although the target refused them; a part of `surplus`, known where rows were read back.
+    /// Rows found although the target refused them; part of `surplus`, known only if rows were read back.
     #[serde(default, skip_serializing_if = "is_default")]
     pub refused_found: u64,
-    /// Found and never sent by this program: another writer's; a part of `surplus`.
+    /// Rows found that this program never sent, written by another client; part of `surplus`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub foreign: u64,
-    /// Found with other values; where rows were not read back, buckets with other checksums.
+    /// Rows found with other values; if rows were not read back, buckets with other checksums.
     pub altered: u64,
-    /// What became of the batches of unknown outcome, by key.
+    /// Outcome of the batches whose outcome was unknown, determined by key.
     pub resolved: ResolvedBatches,
     /// Rows read back and compared value by value.
     pub read_back: u64,
@@ -42,56 +42,55 @@ pub struct AuditRecord {
     pub buckets: u64,
     /// Columns whose checksums were compared, as `table.column`.
     pub columns: Vec<String>,
-    /// Whether every wrong bucket was narrowed to its rows; else counts are those of buckets.
+    /// Whether every wrong bucket was narrowed down to its rows. If not, counts are those of buckets.
     pub narrowed: bool,
-    /// The server's own count of rows inserted, where it has one.
+    /// The server's own count of rows inserted; absent if it has none.
     pub server_counter: Option<u64>,
-    /// Copies of shards that were compared.
+    /// Number of shard copies compared.
     pub copies: u64,
-    /// Copies that there should have been besides: they were on no node, or on one that was away.
+    /// Number of further shard copies that should exist but were unassigned or on a node that was down.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub copies_missing: u64,
-    /// Shards whose copies hold different rows, or different numbers of them, for people; at most 20.
+    /// Shards whose copies differ in their rows or number of rows, as text; at most 20.
     pub copies_differ: Vec<String>,
-    /// A bounded number of rows or buckets that are wrong.
+    /// Examples of wrong rows or buckets, limited in number.
     pub examples: Vec<AuditExample>,
-    /// How long it was expected to take.
+    /// Estimated duration in nanoseconds.
     pub estimate_ns: u64,
-    /// How long it took.
+    /// Duration in nanoseconds.
     pub duration_ns: u64,
-    /// What was expected and found per table and key bucket, for merging shares; kept only where
-    /// this process wrote a part of the plan.
+    /// Expected and found rows per table and key bucket, for merging shares; stored only if this process wrote a part
+    /// of the plan.
     pub expectations: Vec<Expectation>,
-    /// How rows that replace each other were compared; absent where none do.
+    /// How rows that replace each other were compared; absent if no rows do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<ReplacedRecord>,
-    /// What the workload's own invariants answered; empty where it has none or none was queried.
+    /// Results of the workload's own invariants; empty if it has none or none was queried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invariants: Vec<InvariantRecord>,
-    /// Tables that lost their rows all at once during the run.
+    /// Tables that lost all their rows at once during the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<GoneTable>,
-    /// Where the audit's own SQL was wrong about rows that are known; nothing is said of the rows of
-    /// these tables.
+    /// Parts of the audit's own SQL that gave wrong results for known rows. The rows of these tables are not judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrong_sql: Vec<WrongSql>,
-    /// Of `missing`, rows that earlier runs had left in the tables.
+    /// Of the `missing` rows, those left in the tables by earlier runs.
     #[serde(default, skip_serializing_if = "is_default")]
     pub missing_before: u64,
-    /// How rows of earlier runs were compared with the ledgers of those runs; absent where there are
-    /// none, or their ledgers are elsewhere.
+    /// Comparison of rows of earlier runs with the ledgers of those runs; absent if there are no such rows or their
+    /// ledgers are stored elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<EarlierAudit>,
-    /// Statements for which the target had no room, so that smaller ones followed; absent where there were
-    /// none.
+    /// Statements that exceeded the target's memory or temporary space and were repeated in smaller parts; absent if
+    /// there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhausted: Option<ExhaustedStatements>,
-    /// Whether it was done after the run, from the ledger in its directory.
+    /// Whether the audit was made after the run, from the ledger in its directory.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub later: bool,
-    /// Why it could not be done, or not in full.
+    /// The reason why the audit failed or is incomplete.
     pub error: Option<String>,
-    /// What to do about `error`, where its kind says that.
+    /// What to do about `error`; absent if there is no specific advice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -104,14 +103,14 @@ impl AuditRecord {
     }
 }
 
-/// Statements for which a target had no memory, or no space for temporary data.
+/// Statements for which a target ran out of memory or space for temporary data.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExhaustedStatements {
-    /// How many.
+    /// Number of statements.
     pub statements: u64,
-    /// What the target answered to the last one: it names its limit.
+    /// The target's error for the last one, which names its limit.
     pub error: String,
-    /// Whether the last one was as small as can be, so that the audit ended with it.
+    /// Whether the last one was already as small as possible, so that the audit ended.
     #[serde(default, skip_serializing_if = "is_default")]
     pub ended: bool,
 }
@@ -119,34 +118,34 @@ pub struct ExhaustedStatements {
 /// The comparison of rows of earlier runs with their ledgers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EarlierAudit {
-    /// Rows before this index are of runs whose ledgers are not there: they were counted.
+    /// Rows before this index belong to runs whose ledgers are not available; they were only counted.
     pub from_row: u64,
     /// Rows that those runs had acknowledged.
     pub acknowledged: u64,
-    /// The runs, the first one first.
+    /// The runs, oldest first.
     pub runs: Vec<EarlierRunRecord>,
-    /// Why they were only counted.
+    /// The reason why the rows were only counted; absent if they were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// What became of the rows of an earlier run.
+/// Result for the rows of an earlier run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EarlierRunRecord {
-    /// Name of its directory.
+    /// Name of the run's directory.
     pub run: String,
-    /// Rows that it had acknowledged.
+    /// Rows that the run had acknowledged.
     pub acknowledged: u64,
-    /// Acknowledged and not found.
+    /// Rows acknowledged but not found.
     pub missing: u64,
 }
 
-/// A table that lost its rows all at once during the run.
+/// A table that lost all its rows at once during the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GoneTable {
-    /// The table.
+    /// Name of the table.
     pub table: String,
-    /// What happened to it.
+    /// How it lost its rows.
     pub how: Removal,
 }
 
@@ -154,27 +153,27 @@ pub struct GoneTable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Removal {
-    /// It is not there any more.
+    /// The table no longer exists.
     Dropped,
-    /// None of its first rows is there, and later ones are.
+    /// Its first rows are missing, but later ones exist.
     Truncated,
-    /// It has no row.
+    /// It has no rows.
     Empty,
 }
 
-/// What the audit queried of a table in vain: its SQL is wrong about rows that are there.
+/// A part of the audit's SQL that gave a wrong result for rows that exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WrongSql {
-    /// The table.
+    /// Name of the table.
     pub table: String,
-    /// Which part of the workload's table it comes from.
+    /// The part of the workload's table definition that it comes from.
     pub part: SqlPart,
-    /// The column; absent where it is of the whole row.
+    /// The column; absent if the SQL concerns the whole row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<String>,
-    /// The expression in the target's dialect; of a column without one its type.
+    /// The expression in the target's dialect; for a column without an expression, its type.
     pub expression: String,
-    /// A known row, and what came out for it.
+    /// A known row, and the result for it.
     pub evidence: String,
 }
 
@@ -195,17 +194,17 @@ impl std::fmt::Display for WrongSql {
     }
 }
 
-/// A part of a workload's table that the audit's SQL is made of.
+/// A part of a workload's table definition from which the audit's SQL is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SqlPart {
     /// The expression for a row's index.
     Key,
-    /// The condition that an index answers.
+    /// The condition that an index can serve.
     Locate,
-    /// The expression for what stands for a column's value.
+    /// The expression that represents a column's value.
     Value,
-    /// A column's type, which decides what stands for its value.
+    /// The type of a column, which determines how its value is represented.
     Type,
 }
 
@@ -222,7 +221,7 @@ impl AuditRecord {
 }
 
 named! {
-    /// Whether an audit was done, or why not.
+    /// Whether an audit was completed, and if not, why.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
     enum AuditStatus {
@@ -233,81 +232,81 @@ named! {
         Off = "off",
         /// The run wrote no rows.
         NothingWritten = "nothing_written",
-        /// The target keeps no rows.
+        /// The target does not store rows.
         StoresNothing = "stores_nothing",
-        /// It ended with an error, or was stopped.
+        /// The audit ended with an error or was stopped.
         Failed = "failed",
-        /// It did not end within its limit.
+        /// The audit did not end within its time limit.
         Timeout = "timeout",
-        /// The workload names nothing that could be checked.
+        /// The workload defines nothing that could be checked.
         NoInvariant = "no_invariant",
         /// One share of several was compared; only all shares together can be complete.
         Partial = "partial",
-        /// One share of several, of a workload whose rows only its invariants check.
+        /// One share of several, with a workload whose rows are checked only by invariants.
         OneShare = "one_share",
-        /// Another tool measured, and its output was imported.
+        /// The record was imported from another tool.
         Imported = "imported",
     }
 }
 
-/// An invariant of the workload, queried after the load.
+/// An invariant of the workload, checked after the load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InvariantRecord {
-    /// Its name in the workload file.
+    /// Name of the invariant in the workload file.
     pub name: String,
-    /// What its query must answer.
+    /// The required result of its query.
     pub expected: String,
-    /// What it answered: one value; absent for null or any other number of rows or values.
+    /// The result of its query, a single value; absent for null, and for any other number of rows or values.
     pub found: Option<String>,
-    /// Whether that is the same.
+    /// Whether the result is the required one.
     pub holds: bool,
 }
 
-/// The comparison of rows that replace each other by their key.
+/// The comparison of rows that replace earlier rows with the same key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplacedRecord {
-    /// Keys whose last value was compared.
+    /// Number of keys whose last value was compared.
     pub keys: u64,
-    /// They are one in so many of those written: 1 for all of them.
+    /// One in this many of the keys written was compared; 1 for all.
     pub one_in: u64,
-    /// Whether rows have their number in them; else only the keys were compared.
+    /// Whether rows contain their number. If not, only keys were compared.
     pub marked: bool,
 }
 
-/// Batches, or parts of batches, with an unknown outcome: what the audit found of them.
+/// Batches, or parts of batches, with an unknown outcome, as resolved by the audit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResolvedBatches {
-    /// All rows are there.
+    /// Number of those with all rows found.
     pub applied: u64,
-    /// Some rows are there.
+    /// Number of those with some rows found.
     pub partly: u64,
-    /// No row is there.
+    /// Number of those with no rows found.
     pub not_applied: u64,
-    /// Rows of them that are there.
+    /// Number of their rows found.
     pub rows_found: u64,
 }
 
-/// What is expected and found of one table.
+/// Expected and found rows of one table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Expectation {
-    /// The table.
+    /// Name of the table.
     pub table: String,
-    /// Keys per bucket.
+    /// Number of keys per bucket.
     pub width: u64,
-    /// Columns with checksums.
+    /// Columns for which there are checksums.
     pub columns: Vec<String>,
-    /// What should be there, ascending.
+    /// The expected buckets, ascending.
     pub expected: Vec<ExpectedBucket>,
-    /// What this share's audit found there, ascending.
+    /// The buckets that this share's audit found, ascending.
     pub found: Vec<FoundBucket>,
 }
 
-/// A bucket of keys as it should be.
+/// The expected contents of a bucket of keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExpectedBucket {
-    /// Key div width.
+    /// Number of the bucket: key divided by width, rounded down.
     pub bucket: u64,
-    /// Rows acknowledged, with those of unknown outcome that were found.
+    /// Rows acknowledged, and rows of unknown outcome that were found.
     pub acknowledged: u64,
     /// Rows whose outcome is unknown.
     pub unknown: u64,
@@ -315,37 +314,37 @@ pub struct ExpectedBucket {
     pub sums: Vec<u64>,
 }
 
-/// A bucket of keys as it was found.
+/// The contents found in a bucket of keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundBucket {
-    /// Key div width.
+    /// Number of the bucket: key divided by width, rounded down.
     pub bucket: u64,
-    /// Rows.
+    /// Number of rows.
     pub rows: u64,
     /// Checksums, by column.
     pub sums: Vec<u64>,
 }
 
-/// What is wrong with a row or a bucket.
+/// A fault of a row or bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
-    /// Too few rows in a bucket, or a row that is not there.
+    /// Too few rows in a bucket, or a row that is missing.
     Missing,
-    /// Too many rows in a bucket, or a row that should not be there.
+    /// Too many rows in a bucket, or a row that should not exist.
     Surplus,
-    /// A row that is there more than once.
+    /// A row that exists more than once.
     Duplicated,
     /// A row with another value, or a bucket with other checksums.
     Altered,
 }
 
-/// A row or a bucket of keys that is wrong.
+/// A wrong row or bucket of keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditExample {
-    /// What is wrong.
+    /// The fault.
     pub fault: Fault,
-    /// Table.
+    /// Name of the table.
     pub table: String,
     /// First key of the bucket, or the key of the row.
     pub first_key: u64,
@@ -353,15 +352,15 @@ pub struct AuditExample {
     pub last_key: u64,
     /// Rows acknowledged.
     pub acknowledged: u64,
-    /// Rows of unknown outcome.
+    /// Rows with an unknown outcome.
     pub unknown: u64,
     /// Rows found.
     pub found: u64,
-    /// The column that differs.
+    /// The column that differs; absent if the fault does not concern one column.
     pub column: Option<String>,
-    /// What was sent.
+    /// The value sent.
     pub expected: Option<String>,
-    /// What is there.
+    /// The value stored.
     pub stored: Option<String>,
 }
 

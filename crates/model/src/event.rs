@@ -27,234 +27,235 @@ use crate::units::Nanos;
 /// Version of the event format.
 pub const EVENT_SCHEMA: &str = "highwater-event/1";
 
-/// An event as `--events` writes it, one a line.
+/// An event as written by `--events`, one per line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimedEvent {
-    /// Wall clock, RFC 3339, UTC.
+    /// Wall-clock time, RFC 3339, UTC.
     pub time: String,
-    /// What happened.
+    /// The event.
     #[serde(flatten)]
     pub event: Event,
 }
 
-/// Something worth showing.
+/// An event of a run or experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// First line of a stream of events.
+    /// The first line of a stream of events.
     Stream {
         /// [`EVENT_SCHEMA`].
         schema: String,
         /// Version of the program.
         highwater: String,
     },
-    /// The run's directory is there and the target has answered.
+    /// A run started: its directory exists and the target has responded.
     Begun {
-        /// Where the run is kept.
+        /// The run's directory.
         directory: String,
         /// Name of the workload.
         workload: String,
-        /// Where the target is.
+        /// URLs of the target, without passwords.
         urls: Vec<String>,
-        /// What the target is.
+        /// Description of the target.
         target: String,
-        /// Whether it is a model on simulated time: its seconds pass faster, or slower, than those of a clock.
+        /// Whether the target is a simulation with a simulated clock, whose seconds are faster or slower than real
+        /// ones.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         simulated: bool,
-        /// What is planned, in order.
+        /// The planned phases, in order.
         #[serde(default)]
         phases: Vec<PhasePlan>,
-        /// What must hold.
+        /// The objectives.
         #[serde(default)]
         objectives: Vec<Objective>,
-        /// The working directory's file of settings, where it decides anything.
+        /// The settings file in the working directory; absent if it sets nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         settings_file: Option<String>,
     },
-    /// What the run is expected to take.
+    /// The estimated duration and size of the run.
     Estimate(EstimateRecord),
-    /// A part of the run without a pace begins.
+    /// A part of the run without a pace started.
     Part(Part),
-    /// A table is to be filled by ops with a pace.
+    /// Ops with a pace start filling a table.
     Filling {
-        /// Rows that are there.
+        /// Number of rows in the table now.
         there: u64,
-        /// Rows that are to be there.
+        /// Number of rows to reach.
         rows: u64,
     },
-    /// A load begins, with or without a pace; its seconds follow.
+    /// A load started, with or without a pace; events for its seconds follow.
     Load(LoadBounds),
-    /// A second of load is over.
+    /// A second of the load ended.
     Second(SecondProgress),
-    /// A warm-up until throughput is steady is over.
+    /// A warm-up that lasts until throughput is steady ended.
     WarmedUp {
-        /// How long it took.
+        /// Its duration.
         #[serde(rename = "took_ns")]
         took: Nanos,
-        /// Whether throughput was shown to be steady; if not, it took as long as it could.
+        /// Whether steady throughput was shown. If not, the warm-up ran until its time limit.
         steady: bool,
     },
-    /// A command to the run took effect, or will at its time.
+    /// A command to the run took effect, or will at the stated time.
     Intervention(InterventionRecord),
-    /// The audit has come this far.
+    /// Progress of the audit.
     Audit(AuditProgress),
-    /// A run or an experiment is over, and its record is written; each trial of an experiment is a run.
+    /// A run or experiment ended, and its record was written. Each trial of an experiment is a run.
     Ended {
-        /// Where it is kept.
+        /// Its directory.
         directory: String,
-        /// What to make of it.
+        /// Its judgments.
         judgments: Judgments,
-        /// Rows of this run that its audit found, those of load and warm-up included; absent where rows were not
-        /// compared to the end, and of an experiment, each of whose runs has its own.
+        /// Number of this run's rows that the audit found, including those of load and warm-up. Absent if the
+        /// comparison was not completed, and for an experiment, because each of its runs has its own number.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rows_found: Option<u64>,
     },
-    /// A trial of an experiment begins; one that is an experiment itself has trials of its own.
+    /// A trial of an experiment started. A trial that is itself an experiment has trials of its own.
     Trial {
-        /// From 1.
+        /// Number of the trial, from 1.
         number: u32,
-        /// What is tried.
+        /// The trial.
         trial: Trial,
-        /// How far the experiment is.
+        /// Progress of the experiment.
         progress: ExperimentProgress,
     },
-    /// A probe of a search is over.
+    /// A probe of a search ended.
     Probed(ProbeRecord),
     /// A configuration of a tuning was measured.
     Measured {
-        /// What it showed.
+        /// The result.
         trial: TrialRecord,
-        /// What its throughput counts.
+        /// The unit of its throughput.
         unit: Unit,
     },
-    /// A run of a group is over.
+    /// A run of a group ended.
     Repeated {
-        /// What it showed.
+        /// The result.
         trial: GroupTrial,
-        /// What its throughput counts.
+        /// The unit of its throughput.
         unit: Unit,
     },
     /// A size of a growth was measured.
     Sized {
-        /// What it showed.
+        /// The result.
         trial: Box<ScaleTrial>,
-        /// What its throughput counts.
+        /// The unit of its throughput.
         unit: Unit,
     },
-    /// Something went wrong that does not end the run.
+    /// A problem occurred that does not end the run.
     Warning {
-        /// What.
+        /// Kind of the problem.
         kind: WarningKind,
-        /// What the system or the target said.
+        /// The system's or target's message.
         message: String,
     },
-    /// So many events could not be written in time, and are not in the stream.
+    /// Events could not be written in time and are missing from the stream.
     Dropped {
-        /// How many.
+        /// Number of missing events.
         events: u64,
     },
 }
 
-/// What goes wrong without ending a run.
+/// Kind of a problem that does not end a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WarningKind {
-    /// A file of the run could not be written; it goes on without.
+    /// A file of the run could not be written; the run continues without it.
     FileNotWritten,
-    /// The record could not be written as it should.
+    /// The record could not be written completely.
     RecordNotWritten,
-    /// The target of a trial could not be reached.
+    /// The target of a trial was unreachable.
     TargetUnreachable,
 }
 
-/// A part of a run in which nothing has a pace.
+/// A part of a run without a pace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "part", rename_all = "snake_case")]
 pub enum Part {
-    /// Another run holds a table and may be gone: it is given time for a sign of life.
+    /// Another run holds a table but may have died. Highwater waits for a heartbeat of that run.
     TableHeld {
-        /// The table.
+        /// Name of the table.
         table: String,
-        /// Who holds it.
+        /// The run that holds the table.
         owner: String,
-        /// Since its last sign of life.
+        /// Time since its last heartbeat.
         #[serde(rename = "silent_ns")]
         silent: Nanos,
-        /// How long it is waited for.
+        /// Maximum time to wait for one.
         #[serde(rename = "wait_ns")]
         wait: Nanos,
     },
-    /// Tables are filled as fast as they take it.
+    /// Tables are filled as fast as possible.
     Load {
-        /// Rows to write.
+        /// Number of rows to write.
         rows: u64,
     },
-    /// All shares of a run wait for their common start.
+    /// All shares of a run wait for their common start time.
     Start {
-        /// How long.
+        /// Time until the start.
         #[serde(rename = "wait_ns")]
         wait: Nanos,
     },
-    /// The user lets an experiment wait between two trials.
+    /// The user paused an experiment between two trials.
     Paused,
-    /// A stored run's ledger is read, and its rows are made again.
+    /// The ledger of a stored run is read, and its rows are regenerated.
     LedgerReading,
-    /// The audit begins.
+    /// The audit started.
     Audit {
-        /// What is compared.
+        /// The level of comparison.
         level: AuditLevel,
-        /// About how long it takes.
+        /// Estimated duration.
         #[serde(rename = "estimate_ns")]
         estimate: Nanos,
     },
-    /// The audit waits for a target that is away.
+    /// The audit waits for an unreachable target.
     AuditWaiting {
-        /// What it answered, if it did.
+        /// The target's error, or the error of the connection.
         error: String,
     },
 }
 
-/// What an audit is doing.
+/// A stage of an audit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "stage", rename_all = "snake_case")]
 pub enum AuditStage {
-    /// It begins.
+    /// The audit starts.
     #[default]
     Beginning,
-    /// Statements may still be running.
+    /// The audit waits for statements that may still be running.
     WaitingForStatements,
     /// An invariant of the workload is checked.
     Invariant {
-        /// Its name.
+        /// Name of the invariant.
         name: String,
     },
     /// A table is compared.
     Table {
-        /// Which.
+        /// Name of the table.
         table: String,
-        /// What is done with it.
+        /// The step of the comparison.
         step: TableStep,
     },
     /// The server's own counters are compared.
     ServerCounters,
-    /// The target is away.
+    /// The audit waits for an unreachable target.
     WaitingForTarget {
-        /// What it answered, if it did.
+        /// The target's error, or the error of the connection.
         error: String,
     },
-    /// A table is not there yet.
+    /// The audit waits for a table that does not exist yet.
     WaitingForTable {
-        /// What the target answered.
+        /// The target's error.
         error: String,
     },
-    /// A request is repeated that was refused for now.
+    /// A query is repeated because the target temporarily refused it.
     Repeating {
-        /// What the target answered.
+        /// The target's error.
         error: String,
     },
-    /// The target had no room for a statement: smaller ones follow.
+    /// A statement exceeded the target's memory or temporary space; smaller ones follow.
     Shrinking {
-        /// What the target answered.
+        /// The target's error.
         error: String,
     },
 }
@@ -277,17 +278,17 @@ impl fmt::Display for AuditStage {
     }
 }
 
-/// What an audit does with a table.
+/// A step in the audit of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TableStep {
-    /// Its SQL is tried on known rows.
+    /// The audit's SQL is tested on known rows.
     OwnSql,
     /// Rows are counted.
     Counting,
-    /// Rows and checksums are added up.
+    /// Rows and checksums are summed.
     Summing,
-    /// Rows of unknown outcome are searched for, and a sample is read.
+    /// Rows with an unknown outcome are searched for, and a sample is read back.
     Searching,
     /// Rows are read back.
     Reading,
@@ -305,111 +306,112 @@ impl TableStep {
     }
 }
 
-/// How far an audit is.
+/// Progress of an audit.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AuditProgress {
-    /// What is being done.
+    /// The current stage.
     pub doing: AuditStage,
-    /// Rows that were looked at; a row that is looked at twice counts twice.
+    /// Number of rows processed; a row that is processed twice counts twice.
     pub rows: u64,
-    /// Rows that the question under way looks at besides.
+    /// Number of further rows that the current query processes.
     pub under_way: u64,
-    /// Rows that are to be looked at.
+    /// Total number of rows to process.
     pub of: u64,
-    /// How long the audit was expected to take.
+    /// Estimated duration of the audit.
     #[serde(rename = "estimate_ns")]
     pub estimate: Nanos,
-    /// How long it has taken so far.
+    /// Elapsed time.
     #[serde(rename = "elapsed_ns", default)]
     pub elapsed: Nanos,
 }
 
-/// What ends a part of a run in which a load runs.
+/// Limits of a part of a run with a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LoadBounds {
-    /// Rows that are there.
+    /// Number of rows in the table at the start.
     pub there: u64,
-    /// Rows that are to be there; absent where their number ends nothing.
+    /// Number of rows to reach; absent if a number of rows does not end it.
     pub rows: Option<u64>,
-    /// How long it lasts at most; absent where time ends nothing.
+    /// Maximum duration; absent if no duration ends it.
     #[serde(rename = "length_ns")]
     pub length: Option<Nanos>,
 }
 
-/// One second of a run, as it is known a quarter of a second later.
+/// One second of a run, reported a quarter of a second after its end.
 ///
-/// An op belongs to the second in which it was due, and what became of it is known when it ends. What was not known
-/// when its second was reported is in the counts of the next one, so that over all seconds nothing is left out,
-/// however slow it was. The last second has all that is left.
+/// An op belongs to the second of its intended time, and its outcome is known when it ends. Outcomes that become known
+/// after their second was reported are counted in the next report, so that the sum over all seconds is complete,
+/// however slow the ops were. The last second contains everything that was still missing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SecondProgress {
     /// Whole seconds since the start of the first phase, at the end of the interval.
     pub second: u64,
     /// Name of the phase.
     pub phase: String,
-    /// All streams of the plan, in its order.
+    /// All streams of the plan, in the plan's order.
     pub streams: Vec<StreamProgress>,
-    /// Ops that failed, all streams together.
+    /// Failed ops of all streams.
     pub errors: u64,
-    /// Ops that were due and never sent, all streams together; known when their phase ends.
+    /// Ops of all streams that were intended but never sent; known when their phase ends.
     pub dropped: u64,
-    /// Sessions that are open now.
+    /// Number of open sessions.
     pub sessions: u32,
-    /// How each objective of the plan stands, in its order; empty outside measured phases.
+    /// Status of each objective, in the plan's order; empty outside measured phases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub objectives: Vec<ObjectiveSoFar>,
 }
 
-/// How an objective stands in the measured phase that is running, over all of it so far.
+/// Status of an objective over the current measured phase so far.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ObjectiveSoFar {
-    /// Only a part may miss it: of the op that is nearest to a miss.
+    /// An objective that allows a fraction of ops to miss it: figures of the op closest to missing it.
     Part {
-        /// Ops, or rows, that missed it.
+        /// Number of ops, or rows, over the limit.
         missed: u64,
-        /// All of them.
+        /// Total number of ops, or rows.
         counted: u64,
     },
-    /// A rate: of the stream that is nearest to a miss.
+    /// An objective for a rate: the figure of the stream closest to missing it.
     Rate {
         /// Acknowledged units per second.
         per_s: f64,
     },
-    /// The CPU of the busiest node, at its last reading.
+    /// CPU use of the busiest node, as last polled.
     Cpu {
-        /// The busy part of it.
+        /// CPU use as a fraction, 0 to 1.
         busy: f64,
     },
-    /// Nothing was counted yet.
+    /// Nothing has been counted yet.
     Nothing,
 }
 
-/// One second of a stream.
+/// One second of one stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamProgress {
-    /// Its name.
+    /// Name of the stream.
     pub stream: String,
-    /// What it counts in.
+    /// The unit of its rates.
     pub unit: Unit,
-    /// Units per second that the plan offers in this interval; absent in closed load.
+    /// Planned rate in this interval, in units per second; absent in closed load.
     pub offered_per_s: Option<f64>,
-    /// Acknowledged units per second of this interval.
+    /// Acknowledged units per second in this interval.
     pub units_per_s: f64,
-    /// Median of the ops due in this second, and of those due in the phase before it that ended since.
+    /// Median latency of ops intended in this second, and of ops intended in the previous phase that ended since, in
+    /// nanoseconds.
     pub p50_ns: Option<u64>,
-    /// 99th percentile of the same ops; absent below 100.
+    /// 99th percentile of the latency of the same ops, in nanoseconds; absent below 100 ops.
     pub p99_ns: Option<u64>,
-    /// Whether that percentile is a lower bound.
+    /// Whether the 99th percentile is a lower bound.
     pub p99_at_least: bool,
-    /// Where that percentile is absent: what the seconds before show besides.
+    /// Latency over the last seconds; only if the 99th percentile is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recent: Option<RecentLatency>,
-    /// Ops that failed.
+    /// Number of failed ops.
     pub errors: u64,
-    /// Those of them that were rejected for lack of capacity.
+    /// Of these, ops that the target rejected for lack of capacity.
     pub rejected: u64,
-    /// Everything else that was counted, late counts of earlier seconds included.
+    /// All other counts, including late counts for earlier seconds.
     #[serde(default)]
     pub counts: StreamCounts,
 }
@@ -436,134 +438,134 @@ pub const LATENCY_BOUNDS_NS: [u64; 18] = [
     60_000_000_000,
 ];
 
-/// What became known of a stream in one second; ops, unless it says rows. Added up over all seconds it is what the
-/// record has.
+/// Counts of a stream that became known in one second; in ops unless stated otherwise. The sum over all seconds equals
+/// the figures of the record.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamCounts {
-    /// Due in this second, or before it and over since.
+    /// Ops intended in this second, or intended earlier and ended since.
     pub offered: u64,
-    /// Those of them that were sent.
+    /// Of these, ops that were sent.
     pub sent: u64,
-    /// Those of them that were dropped.
+    /// Of these, ops that were dropped.
     pub dropped: u64,
-    /// Acknowledged in this second.
+    /// Ops acknowledged in this second.
     pub acknowledged: u64,
     /// Rows acknowledged in this second.
     pub rows_acknowledged: u64,
-    /// Rows that the target said it did not store.
+    /// Rows that the target reported as not stored.
     pub rows_refused: u64,
-    /// Of those due, how many ended within 100 µs, 250 µs, 500 µs, 1 ms and so on up to 10 s, then 30 s and 60 s;
-    /// the last number is of all, also of those that never ended. Absent where none was due.
+    /// Of the ops intended, the number that ended within 100 µs, 250 µs, 500 µs, 1 ms, and so on up to 10 s, then 30 s
+    /// and 60 s. The last number is the total, including ops that never ended. Absent if no op was intended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub latency_up_to: Vec<u64>,
-    /// Latencies of those that ended, added up.
+    /// Sum of the latencies of those that ended.
     pub latency_sum_ns: u64,
-    /// Of those acknowledged in this second, how many had a service time within the same bounds, and how many
-    /// they are. Absent where none was acknowledged.
+    /// Of the ops acknowledged in this second, the number with a service time within the same limits, followed by their
+    /// total. Absent if none was acknowledged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub service_up_to: Vec<u64>,
-    /// Their service times, added up.
+    /// Sum of their service times.
     #[serde(default)]
     pub service_sum_ns: u64,
-    /// Of those that ended in this second, how many had a client lag within the same bounds, and how many they
-    /// are. Absent where none ended.
+    /// Of the ops that ended in this second, the number with a client lag within the same limits, followed by their
+    /// total. Absent if none ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lag_up_to: Vec<u64>,
-    /// Their client lags, added up.
+    /// Sum of their client lags.
     #[serde(default)]
     pub lag_sum_ns: u64,
-    /// Failed in this second, by class; a class without any is absent.
+    /// Ops that failed in this second, by error class; classes without failures are absent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<ErrorClass, u64>,
 }
 
-/// Latency over the last seconds of a phase, for a stream of few ops.
+/// Latency over the last seconds of a phase, for a stream with few ops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RecentLatency {
-    /// Over at most so many seconds, this one included.
+    /// Maximum number of seconds covered, including this one.
     pub seconds: u64,
-    /// Ops that were due in them and answered.
+    /// Number of ops intended in these seconds and completed.
     pub ops: u64,
-    /// Median; absent below 10 ops.
+    /// Median latency in nanoseconds; absent below 10 ops.
     pub p50_ns: Option<u64>,
-    /// 99th percentile; absent below 100 ops.
+    /// 99th percentile in nanoseconds; absent below 100 ops.
     pub p99_ns: Option<u64>,
-    /// Greatest latency.
+    /// Maximum latency in nanoseconds.
     pub max_ns: u64,
-    /// Whether ops were dropped or timed out, so that the greatest two are lower bounds.
+    /// Whether ops were dropped or timed out, which makes the 99th percentile and the maximum lower bounds.
     pub at_least: bool,
 }
 
-/// What a trial of an experiment tries.
+/// A trial of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Trial {
-    /// A value of a search's axis.
+    /// A probe of a search, at one value of its axis.
     Probe {
-        /// Why.
+        /// Purpose of the probe.
         purpose: ProbePurpose,
-        /// What is varied.
+        /// The axis of the search.
         axis: SearchAxis,
-        /// The value; absent for an estimate by closed load.
+        /// The value; absent for an estimate with closed load.
         at: Option<f64>,
-        /// What the stream counts in.
+        /// The unit of the stream.
         unit: Unit,
     },
     /// A configuration of a tuning.
     Configuration {
-        /// Why.
+        /// Purpose of the trial.
         purpose: TrialPurpose,
-        /// Each axis and its value.
+        /// Each axis with its value.
         values: Vec<[String; 2]>,
     },
     /// A run of a group.
     Variant {
-        /// Name of its variant.
+        /// Name of the variant.
         name: String,
-        /// Which of its variant's runs it is, from 1.
+        /// Number of the run among those of its variant, from 1.
         round: u32,
-        /// Runs of each variant.
+        /// Number of runs of each variant.
         times: u32,
     },
     /// A size of a growth.
     Size {
-        /// Why.
+        /// Purpose of the trial.
         purpose: ScalePurpose,
-        /// How many nodes.
+        /// Number of nodes.
         nodes: u32,
-        /// Which of several variants of a target it is; absent where there is one.
+        /// Name of the variant; absent if the target has only one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         variant: Option<String>,
-        /// The node that is measured alone; absent of a size.
+        /// The node measured alone; absent for a size.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         node: Option<u32>,
-        /// What is predicted for it; absent where nothing is.
+        /// Predicted throughput; absent if there is no prediction.
         predicted: Option<PredictedRate>,
-        /// What the stream counts in.
+        /// The unit of the stream.
         unit: Unit,
     },
 }
 
-/// How far an experiment is, when a trial begins.
+/// Progress of an experiment at the start of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExperimentProgress {
-    /// Trials that are over.
+    /// Number of completed trials.
     pub done: u32,
-    /// Trials at most.
+    /// Maximum number of trials.
     pub most: u32,
-    /// Trials in all that are probable by those that are over.
+    /// Expected total number of trials, given those completed.
     #[serde(default)]
     pub likely: u32,
-    /// What they took.
+    /// Time spent on completed trials.
     #[serde(rename = "spent_ns")]
     pub spent: Nanos,
-    /// What one that is to come takes, as far as is known.
+    /// Expected duration of a further trial, as far as known.
     #[serde(rename = "each_ns")]
     pub each: Nanos,
-    /// What those that are to come will probably take, with what making them ready takes besides.
+    /// Expected duration of the remaining trials, including their preparation.
     #[serde(default, rename = "left_ns")]
     pub left: Nanos,
-    /// What all of them may take; absent: no bound.
+    /// Time limit of all trials together; absent if there is none.
     #[serde(rename = "budget_ns")]
     pub budget: Option<Nanos>,
 }

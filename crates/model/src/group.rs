@@ -9,33 +9,33 @@ use serde::{Deserialize, Serialize};
 use super::judgment::{Judgments, RunEnding};
 use super::plan::{Unit, digest};
 
-/// Label of a run with the name of its variant.
+/// Label that holds the name of a run's variant.
 pub const VARIANT_LABEL: &str = "variant";
-/// Label of a run with its number among its variant's runs.
+/// Label that holds the number of a run among those of its variant.
 pub const REPEAT_LABEL: &str = "repeat";
 
-/// A group of runs and what came of it; part of a record.
+/// A group of runs and its result; part of a record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupRecord {
-    /// What is compared, the baseline first; at least one.
+    /// The variants, the baseline first; at least one.
     pub variants: Vec<VariantRecord>,
-    /// Runs of each variant; at least one.
+    /// Number of runs of each variant; at least one.
     pub times: u32,
-    /// The first stream.
+    /// Name of the first stream.
     pub stream: String,
     /// Unit of its throughput.
     pub unit: Unit,
-    /// Idle time of the target before each run but the first, nanoseconds.
+    /// Idle time of the target before each run except the first, in nanoseconds.
     pub settle_ns: u64,
-    /// Time of the whole group, nanoseconds; absent: no limit.
+    /// Time limit of the whole group, in nanoseconds; absent if there is none.
     pub budget_ns: Option<u64>,
-    /// What a run takes, nanoseconds, all included; as estimated before.
+    /// Estimated total duration of one run, in nanoseconds.
     pub trial_cost_ns: u64,
-    /// See [`GroupRecord::hash`].
+    /// Hash of the definition, see [`GroupRecord::hash`].
     pub definition_hash: String,
-    /// Runs, in order.
+    /// The runs, in order.
     pub trials: Vec<GroupTrial>,
-    /// How it ended; absent while it goes on.
+    /// Outcome; absent while the group is running.
     pub outcome: Option<GroupOutcome>,
 }
 
@@ -53,80 +53,80 @@ impl GroupRecord {
     }
 }
 
-/// One side of a comparison.
+/// A variant: one side of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VariantRecord {
-    /// Its name.
+    /// Name of the variant.
     pub name: String,
-    /// Its target, without passwords.
+    /// URLs of its target, without passwords.
     pub urls: Vec<String>,
-    /// The user's command before each of its runs, without the passwords of URLs in it.
+    /// The user's command that runs before each of its runs, with passwords removed from URLs; absent if there is none.
     pub command: Option<String>,
 }
 
-/// One run of a group.
+/// A run of a group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupTrial {
-    /// From 1.
+    /// Number of the run, from 1.
     pub number: u32,
     /// Position of its variant, from 0.
     pub variant: usize,
-    /// Which of its variant's runs it is, from 1.
+    /// Number of the run among those of its variant, from 1.
     pub round: u32,
-    /// How it ended.
+    /// How the run ended.
     pub ended: RunEnding,
-    /// What to make of it by itself; absent where the target could not be reached.
+    /// The judgments of the run; absent if the target was unreachable.
     pub judgments: Option<Judgments>,
-    /// Units of the first stream acknowledged per second.
+    /// Acknowledged units of the first stream per second.
     pub throughput_per_s: f64,
-    /// The greatest p99 of the first stream's ops; absent where there is none.
+    /// Maximum p99 latency of the first stream's ops, in nanoseconds; absent if there is none.
     pub p99_ns: Option<u64>,
-    /// What a comparison takes from it; empty where the target could not be reached.
+    /// The figures for the comparison; empty if the target was unreachable.
     pub sample: Sample,
-    /// Wall clock at its begin, RFC 3339, UTC.
+    /// Wall-clock time at the start, RFC 3339, UTC.
     pub started_at: String,
-    /// The whole run with settling, load and audit, nanoseconds.
+    /// Duration of the whole run including settling, load, and audit, in nanoseconds.
     pub took_ns: u64,
-    /// Where its own record is, below the group's directory.
+    /// Directory of the run's own record, below that of the group.
     pub run: String,
 }
 
-/// How a group ended.
+/// Outcome of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GroupOutcome {
-    /// Every run was made.
+    /// All runs were made.
     Complete,
-    /// Time ran out.
+    /// The time limit was reached.
     BudgetSpent,
-    /// The target went away and did not come back.
+    /// The connection to the target was lost and could not be restored.
     TargetLost,
     /// The user stopped the group.
     Interrupted,
 }
 
-/// What a comparison takes from a run.
+/// The figures and properties of a run that a comparison uses.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sample {
     /// Its figures.
     pub figures: Vec<SampledFigure>,
-    /// Name of the figure that its question is about; absent in older records: throughput.
+    /// Name of the figure that the experiment's question concerns; absent in older records, which means throughput.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub primary: Option<String>,
-    /// Plan, target and environment; each name of a kind once.
+    /// Properties of the plan, target, and environment; names are unique within a kind.
     pub traits: Vec<Trait>,
 }
 
-/// A figure with its value.
+/// A figure of a run with its value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SampledFigure {
-    /// Which.
+    /// The figure.
     pub figure: Figure,
-    /// In the figure's unit.
+    /// The value, in the figure's unit.
     pub value: f64,
-    /// How many ops or seconds a share is of; 1 for anything else.
+    /// The number of ops or seconds of which a fraction was taken; 1 for any other figure.
     pub of: f64,
-    /// The value is a lower bound of a percentile that falls among failed ops, which never end: it has none.
+    /// Whether the value is only a lower bound: the percentile falls among failed ops, which have no latency.
     #[serde(default, skip_serializing_if = "is_false")]
     pub at_least: bool,
 }
@@ -139,15 +139,15 @@ const fn is_false(flag: &bool) -> bool {
 /// A figure by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
-    /// Phase, stream and op, as far as they differ; may be empty.
+    /// Phase, stream, and op, as far as they are needed to distinguish figures; may be empty.
     pub place: String,
-    /// `throughput`, `p99` …
+    /// Name, such as `throughput` or `p99`.
     pub name: String,
-    /// `rows/s`, `queries/s`, `ns`, `bytes`, `share`.
+    /// Unit: `rows/s`, `queries/s`, `ns`, `bytes`, or `share`.
     pub unit: String,
-    /// Which way is better.
+    /// The direction of improvement.
     pub better: Better,
-    /// How it is compared.
+    /// The scale on which it is compared.
     pub scale: Scale,
 }
 
@@ -158,25 +158,25 @@ impl Figure {
     }
 }
 
-/// Which way is better.
+/// The direction of improvement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
-    /// As with throughput.
+    /// Higher is better, such as for throughput.
     More,
-    /// As with latency.
+    /// Lower is better, such as for latency.
     Less,
 }
 
-/// On which scale a figure is compared, and so what a difference of it is.
+/// The scale on which a figure is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// By the ratio of its values, all of them above 0.
+    /// The ratio of its values, all of which are above 0.
     Ratio,
-    /// By the difference of shares of ops: of 0, which most of them are, there is no ratio.
+    /// The difference between fractions of ops. Most of them are 0, so they have no ratio.
     ShareOfOps,
-    /// By the difference of shares of seconds.
+    /// The difference between fractions of seconds.
     ShareOfSeconds,
 }
 
@@ -187,31 +187,30 @@ impl Scale {
     }
 }
 
-/// Something besides its figures in which a run may differ from others.
+/// A property, other than a figure, in which runs may differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Trait {
-    /// How grave a difference is.
+    /// The significance of a difference.
     pub kind: Kind,
-    /// What; of a run that cannot be trusted its ID.
+    /// Name of the property; for a run that cannot be trusted, its ID.
     pub name: String,
-    /// As people read it.
+    /// The value, for people to read.
     pub value: String,
-    /// The same without what follows from the seed; absent where nothing does, and in older
-    /// records.
+    /// The value without parts that depend on the seed; absent if no part does, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unseeded: Option<String>,
 }
 
-/// How grave a difference is.
+/// The significance of a difference.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// The questions differ, so figures mean different things.
+    /// The runs have different questions, so their figures mean different things.
     Question,
     /// A run cannot be trusted.
     Trust,
-    /// Another target, version, setting or machine: perhaps just what is compared.
+    /// Target, version, setting, or machine differ; this may be what the comparison is about.
     Setting,
 }

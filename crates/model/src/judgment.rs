@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 /// The three judgments of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judgments {
-    /// Whether the figures are the target's and not the load generator's.
+    /// Whether the figures describe the target rather than the load generator.
     pub measurement: Judgment<Measurement>,
-    /// Whether what was acknowledged was found.
+    /// Whether acknowledged rows were found with the right values.
     pub data: Judgment<Data>,
     /// Whether the stated objective was met.
     pub objective: Judgment<ObjectiveValue>,
@@ -37,12 +37,12 @@ impl Judgments {
     }
 }
 
-/// A value and what led to it.
+/// A judgment with its reasons.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judgment<T> {
-    /// The value.
+    /// The verdict.
     pub value: T,
-    /// Why; may hold reasons that did not change the value (notes).
+    /// The reasons; may include notes, which did not change the verdict.
     pub reasons: Vec<Reason>,
 }
 
@@ -57,30 +57,30 @@ impl<T> Judgment<T> {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Measurement {
-    /// They can.
+    /// The figures can be trusted.
     Valid,
-    /// Something on our side, or in the course of the run, spoils them.
+    /// The load generator or an event during the run distorted the figures.
     Invalid,
-    /// Too little was seen to tell.
+    /// There were too few measurements to judge.
     #[default]
     Inconclusive,
 }
 
-/// Whether the data are right.
+/// Whether the stored data are correct.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Data {
-    /// Found as acknowledged.
+    /// All acknowledged rows were found as sent.
     Clean,
     /// Acknowledged rows are missing.
     Lost,
-    /// Rows are there more often than sent.
+    /// Rows were found more often than they were sent.
     Duplicated,
-    /// Rows are there that the target refused.
+    /// Rows were found that the target had refused.
     Surplus,
-    /// Values differ.
+    /// Values differ from those sent.
     Altered,
-    /// An audit was requested and could not be done.
+    /// An audit was requested but could not be completed.
     Unverified,
     /// No audit was requested, or nothing was written.
     #[default]
@@ -98,27 +98,27 @@ impl Data {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectiveValue {
-    /// In every step, for every stream.
+    /// Met in every step for every stream.
     Met,
-    /// At least once not, or not shown with enough confidence.
+    /// Missed at least once, or not shown to be met with enough confidence.
     Missed,
-    /// A search ended without a mark, so nothing was decided.
+    /// A search ended without a mark, so the objective was not judged.
     NotDecided,
-    /// None was stated.
+    /// No objective was set.
     #[default]
     NoneSet,
 }
 
-/// Why a judgment is what it is.
+/// A reason for a judgment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
-    /// Stable, from [`ReasonCode`].
+    /// Stable code, see [`ReasonCode`].
     pub code: ReasonCode,
-    /// One sentence.
+    /// The reason in one sentence.
     pub message: String,
-    /// The figures behind it.
+    /// The figures that support it.
     pub evidence: String,
-    /// What to do, naming a flag where there is one.
+    /// What to do, with the flag if there is one; absent if there is no advice.
     pub hint: Option<String>,
 }
 
@@ -174,31 +174,31 @@ macro_rules! reason_codes {
 reason_codes! {
     ClientSaturated = "client_saturated", "measurement", "The load generator's CPU, or its calibrated ceiling, limited the run.", sentence;
     ClientLag = "client_lag", "measurement", "The load generator sent ops late although a session was idle.", sentence;
-    ClientStalled = "client_stalled", "measurement", "The load generator itself stood still for 100 ms or more.", sentence;
+    ClientStalled = "client_stalled", "measurement", "The load generator itself stalled for 100 ms or more.", sentence;
     SessionsMissing = "sessions_missing", "measurement", "Fewer sessions worked than were planned.", sentence;
     RateNotOffered = "rate_not_offered", "measurement", "Less was offered than planned.", sentence;
     NotSteady = "not_steady", "measurement", "Throughput drifted during the measured phase.", sentence;
-    BacklogGrew = "backlog_grew", "measurement", "What was in flight or waiting became ever more during the measured phase: latencies depend on its length.", sentence;
-    SteadinessNotShown = "steadiness_not_shown", "measurement", "Throughput may have drifted by more than the bound: its drift is not known well enough.", sentence;
+    BacklogGrew = "backlog_grew", "measurement", "The number of ops in flight or waiting kept growing during the measured phase: latencies depend on its length.", sentence;
+    SteadinessNotShown = "steadiness_not_shown", "measurement", "Throughput may have drifted by more than the limit: the confidence interval of its drift is too wide.", sentence;
     SteadinessRequired = "steadiness_required", "measurement", "Steady throughput was required, and it was not shown.", sentence;
     TooShort = "too_short", "measurement", "A measured phase is too short to judge.", sentence;
     TooFewSamples = "too_few_samples", "measurement", "Too few ops for a percentile of the objective.";
     LittlesLaw = "littles_law", "measurement", "Sessions, throughput and latency contradict each other.", sentence;
     Interrupted = "interrupted", "measurement", "The run was stopped before its plan was complete.";
-    Running = "running", "measurement", "A process is still at work on the run: its figures so far.";
+    Running = "running", "measurement", "A process is still working on the run; these are the figures so far.";
     TargetLost = "target_lost", "measurement", "The connection to the target was lost.";
     DiskFull = "disk_full", "measurement", "The run was stopped to keep the target's disk from filling up.";
     NothingAcknowledged = "nothing_acknowledged", "measurement", "No op was acknowledged in a measured phase.", sentence;
     LatencyUnknown = "latency_unknown", "measurement", "No op that was intended in a measured phase got a response, although others did.", sentence;
-    OutcomeUnknown = "outcome_unknown", "measurement", "Of more than 5% of the offered rows it is unknown whether they were stored.", sentence;
-    Imported = "imported", "measurement", "Another tool measured, and does not report what a judgment needs.";
-    ImportPartial = "import_partial", "measurement", "The imported files hold a part of what was measured, or contradict each other.";
+    OutcomeUnknown = "outcome_unknown", "measurement", "For more than 5% of the offered rows, it is unknown whether they were stored.", sentence;
+    Imported = "imported", "measurement", "The record was imported from another tool that does not report what a judgment needs.";
+    ImportPartial = "import_partial", "measurement", "The imported files cover only part of the measurement, or contradict each other.";
     WaitingNotCounted = "waiting_not_counted", "measurement", "Latency may not count from the intended start.";
-    SharedHost = "shared_host", "measurement", "Other programs took much of the CPU of the target's host: the figures are those of a shared host.", sentence;
-    MachineDrifted = "machine_drifted", "measurement", "The first size of a growth, measured again at its end, was not what it had been: growth and drift cannot be distinguished.";
+    SharedHost = "shared_host", "measurement", "Other programs used much of the CPU of the target's host, so the figures are those of a shared host.", sentence;
+    MachineDrifted = "machine_drifted", "measurement", "The first size of a growth gave another result when it was measured again at the end: growth and drift cannot be distinguished.";
     RecordIncomplete = "record_incomplete", "measurement", "Part of the record could not be written.";
-    SharesDiffer = "shares_differ", "measurement", "Merged records do not belong to one plan, did not run at one time, or shares are missing.";
-    SharesApart = "shares_apart", "measurement", "A share began so much later than the others that their sum is not the planned load.";
+    SharesDiffer = "shares_differ", "measurement", "Merged records do not belong to one plan or did not run at the same time, or shares are missing.";
+    SharesApart = "shares_apart", "measurement", "A share started so much later than the others that their sum is not the planned load.";
     RowsLost = "rows_lost", "data", "Acknowledged rows were not found.", sentence;
     RowsSurplus = "rows_surplus", "data", "More rows were found than were sent.";
     RefusedFound = "refused_found", "data", "Rows were found that the target had refused.";
@@ -209,29 +209,29 @@ reason_codes! {
     CounterDiffers = "counter_differs", "data", "The server's own count of rows contradicts what it acknowledged.", sentence;
     CopiesDiffer = "copies_differ", "data", "Copies of a shard hold different rows, or different numbers of them.";
     NotNarrowed = "not_narrowed", "data", "Wrong key buckets were found, but not which of their rows are wrong.";
-    StoresNothing = "stores_nothing", "data", "The target keeps nothing that could be checked.";
+    StoresNothing = "stores_nothing", "data", "The target stores nothing that could be checked.";
     AuditTimeout = "audit_timeout", "data", "The audit did not end within its limit.";
     AuditFailed = "audit_failed", "data", "An audit query failed.";
-    AuditSqlWrong = "audit_sql_wrong", "data", "The audit's own SQL is wrong about rows that are there: an expression or a type of the workload does not fit the table.", sentence;
+    AuditSqlWrong = "audit_sql_wrong", "data", "The audit's own SQL gave wrong results for rows that exist: an expression or a type of the workload does not match the table.", sentence;
     OneShare = "one_share", "data", "The target holds the rows of all shares; this record covers one.";
     ValueTooShort = "value_too_short", "data", "Rows replace each other, and their values are too short to identify their write.", sentence;
-    NotAudited = "not_audited", "data", "Another tool measured, and did not look for acknowledged rows.";
-    NoInvariant = "no_invariant", "data", "The workload names nothing that could be checked.";
+    NotAudited = "not_audited", "data", "The record was imported from another tool that did not look for acknowledged rows.";
+    NoInvariant = "no_invariant", "data", "The workload defines nothing that could be checked.";
     NotIdle = "not_idle", "data", "Statements of this run were still running when the audit started.";
     ObjectiveLatency = "latency", "objective", "A percentile is above its limit, not below it with 95% confidence, or has too few ops to be judged.", sentence;
     ObjectiveErrors = "errors", "objective", "Too many ops failed.", sentence;
     ObjectiveRejected = "rejected", "objective", "Too many ops were rejected.", sentence;
     RateNotSustained = "rate_not_sustained", "objective", "Less was acknowledged than planned, or than the objective requires.", sentence;
-    Backlog = "backlog", "objective", "Ops were still waiting for a session when the phase ended, or what was in flight or waiting became ever more; percentiles are those of a backlog.", sentence;
+    Backlog = "backlog", "objective", "Ops were still waiting for a session when the phase ended, or the number of ops in flight or waiting kept growing; percentiles are those of a backlog.", sentence;
     ObjectiveCpu = "cpu", "objective", "A node of the target used more CPU than allowed, or its use is unknown.", sentence;
 }
 
-/// One event that cut a run short or left part of it incomplete.
+/// An event that cut a run short or left part of it incomplete.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Incident {
-    /// What happened.
+    /// Kind of the event.
     pub kind: IncidentKind,
-    /// The details, for people.
+    /// Details, for people to read.
     pub message: String,
 }
 
@@ -246,27 +246,27 @@ impl Incident {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IncidentKind {
-    /// The user stopped the run before its last measured phase was over.
+    /// The user stopped the run before its last measured phase ended.
     Interrupted,
-    /// The program ended without writing its record, which is made from the run's journal.
+    /// The program ended without writing its record, which was reconstructed from the run's journal.
     Killed,
     /// The user stopped the run after the measurement was complete.
     AuditInterrupted,
-    /// The target could not be reached any more.
+    /// The target became unreachable.
     TargetLost,
-    /// The run was stopped before the target's disk was full.
+    /// The run was stopped before the target's disk filled up.
     DiskFull,
     /// Part of the record could not be written.
     RecordIncomplete,
-    /// Statements of the run were still running when its audit began.
+    /// Statements of the run were still running when its audit started.
     NotIdle,
-    /// Another run took the tables over.
+    /// Another run took over the tables.
     TablesLost,
     /// The plan stopped the run because an objective could no longer be met.
     Hopeless,
-    /// The target changed: a node left, copies were on no node, a server was restarted or took another's place.
+    /// The target changed: a node left, shard copies were unassigned, or a server was restarted or replaced.
     ClusterChanged,
-    /// A share began later than the others.
+    /// A share started later than the others.
     SharesApart,
 }
 
@@ -290,11 +290,11 @@ impl IncidentKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunEnding {
-    /// As its plan says.
+    /// Its plan was completed.
     Complete,
-    /// By its user, or with its program.
+    /// The user stopped it, or the program ended.
     Interrupted,
-    /// Because the target could not be reached any more.
+    /// The target became unreachable.
     TargetLost,
 }
 

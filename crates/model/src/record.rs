@@ -36,11 +36,11 @@ pub use super::run_record::{
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Record {
-    /// One run, or the shares of one put together.
+    /// One run, or the merged shares of one.
     Run(Box<RunRecord>),
-    /// Several runs that answer a question.
+    /// An experiment: several runs that answer one question.
     Experiment(Box<ExperimentRecord>),
-    /// What another tool measured.
+    /// A result of another tool, imported.
     Imported(Box<ImportedRecord>),
 }
 
@@ -69,7 +69,7 @@ impl<'a> RecordRef<'a> {
         self.experiment().map_or(&run.judgments, |of| &of.judgments)
     }
 
-    /// Incidents that cut it short.
+    /// Incidents that cut it short or left part of it incomplete.
     pub fn incidents(self) -> &'a [Incident] {
         let run = self.measured_run().run;
         self.experiment().map_or(&run.incidents, |of| &of.incidents)
@@ -192,40 +192,41 @@ impl Deref for MeasuredRun<'_> {
     }
 }
 
-/// One experiment.
+/// An experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExperimentRecord {
-    /// What all records begin with.
+    /// The header that all records have.
     #[serde(flatten)]
     pub header: Header,
-    /// What to make of the whole.
+    /// The judgments of the experiment as a whole.
     pub judgments: Judgments,
-    /// What cut it short; judgments read it.
+    /// Events that cut the experiment short or left part of it incomplete; the judgments take them into account.
     pub incidents: Vec<Incident>,
-    /// What its user did to it while it went on: pauses between two trials, those of its nested experiments included.
-    /// Their times count from its begin, and behind a resumption from that.
+    /// The user's interventions during the experiment: pauses between trials, including those of its nested
+    /// experiments. Times count from the start of the experiment or, if it was
+    /// resumed, from the resumption.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interventions: Vec<InterventionRecord>,
-    /// What it is to answer, what was tried, and the answer.
+    /// The question with the trials that were made and the answer.
     pub question: Question,
-    /// Of the time of its runs, what filling tables took, nanoseconds.
+    /// Time that its runs spent filling tables, in nanoseconds.
     #[serde(default, skip_serializing_if = "is_default")]
     pub loaded_ns: u64,
-    /// The last run of it: of a search that found a mark the last confirmation or the soak.
+    /// The last run of the experiment. For a search that found a mark, this is the last confirmation or the soak.
     pub last_run: Box<RunRecord>,
 }
 
-/// What an experiment is to answer.
+/// The question that an experiment answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Question {
-    /// The highest value that meets an objective.
+    /// Which highest value meets an objective.
     Search(SearchRecord),
-    /// The best setting.
+    /// Which settings are best.
     Tune(TuneRecord),
     /// Whether variants differ.
     Group(GroupRecord),
-    /// How a target grows with its nodes.
+    /// How throughput scales with the number of nodes.
     Scale(ScaleRecord),
 }
 
@@ -275,12 +276,12 @@ impl ExperimentRecord {
     }
 }
 
-/// What another tool measured.
+/// A result of another tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportedRecord {
-    /// Which tool measured, and what it does not report.
+    /// The tool and the fields that its output lacks.
     pub origin: ImportRecord,
-    /// What it tells, as a run of ours would.
+    /// The tool's figures, in the form of a run.
     #[serde(flatten)]
     pub run: RunRecord,
 }
@@ -288,81 +289,81 @@ pub struct ImportedRecord {
 /// Another tool's output as the origin of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportRecord {
-    /// Which tool measured.
+    /// Name of the tool.
     pub tool: String,
-    /// Its version, where its output says so.
+    /// Version of the tool; absent if its output does not state it.
     pub version: Option<String>,
-    /// Names of the files, without their directories, each with what it is.
+    /// Imported files: the name without its directory, and what the file contains.
     pub files: Vec<[String; 2]>,
-    /// Where latency begins.
+    /// The point in time from which the tool measures latency.
     pub begin: LatencyBegin,
-    /// Who set the pace.
+    /// The load model that set the pace.
     pub pace: ImportedPace,
-    /// What the output does not report, so that the record's figures for it are empty.
+    /// Fields that the output does not report. The record's figures for them are empty.
     #[serde(alias = "untold")]
     pub missing_fields: BTreeSet<MissingField>,
-    /// What changes the figures: the files hold a part of what was measured, or contradict each other.
+    /// Problems that affect the figures: files that cover only part of the measurement or contradict each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<String>,
 }
 
-/// Where a tool's latency begins.
+/// The point in time from which a tool measures latency.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LatencyBegin {
-    /// At the intended start: waiting counts.
+    /// The intended start; waiting before the op is sent counts.
     Intended,
-    /// At the sending: waiting before it does not count.
+    /// The moment of sending; waiting before it does not count.
     Sent,
-    /// The output does not report it.
+    /// Not reported by the output.
     #[serde(alias = "untold")]
     #[default]
     NotReported,
 }
 
-/// Who set the pace of what was imported.
+/// The load model of an imported result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ImportedPace {
-    /// Arrivals at random at a rate.
+    /// Open load: random arrivals at a given rate.
     Open,
-    /// Each session sent its next op when the previous one was completed.
+    /// Closed load: each session sends its next op when the previous one completes.
     Closed,
-    /// The output does not report it.
+    /// Not reported by the output.
     #[serde(alias = "untold")]
     #[default]
     NotReported,
 }
 
-/// What an output does not report.
+/// A field that another tool's output does not report.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum MissingField {
-    /// How many ops were intended and sent.
+    /// Number of ops intended and sent.
     Offered,
-    /// How many were acknowledged: those that failed are among them.
+    /// Number of ops acknowledged; the reported count includes failed ops.
     Acknowledged,
-    /// How many failed, and why.
+    /// Number and causes of failed ops.
     Errors,
-    /// How long it was measured, and so how much a second.
+    /// Duration of the measurement, and therefore throughput.
     Throughput,
-    /// How long anything took.
+    /// Latency.
     Latency,
-    /// The distribution: some percentiles are there, and nothing between them.
+    /// Latency distribution; only some percentiles are reported.
     Distribution,
-    /// What happened in which second.
+    /// Figures per second.
     Seconds,
-    /// Whether there was a time without responses.
+    /// Times without responses.
     Availability,
-    /// How many sessions sent ops.
+    /// Number of sessions.
     Sessions,
-    /// The requested rate.
+    /// Requested rate.
     Rate,
-    /// When it began.
+    /// Start time.
     Start,
-    /// Which target it was.
+    /// The target.
     Target,
 }
 
@@ -404,73 +405,74 @@ impl ImportRecord {
 /// Version of the record format.
 pub const RECORD_SCHEMA: &str = "highwater-record/2";
 
-/// The beginning of a record.
+/// The header of a record.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Header {
-    /// [`RECORD_SCHEMA`].
+    /// Version of the record format, [`RECORD_SCHEMA`].
     pub schema: String,
-    /// Name of the directory of the run or the experiment.
+    /// Name of the directory of the run or experiment.
     pub id: String,
-    /// Who measured, or read what another tool measured.
+    /// The version of Highwater that measured or imported.
     pub highwater: ProgramRecord,
-    /// Wall clock at the start of the first phase, RFC 3339, UTC.
+    /// Wall-clock time at the start of the first phase, RFC 3339, UTC.
     pub started_at: String,
-    /// Machine and system.
+    /// The machine and its operating system.
     pub environment: BTreeMap<String, String>,
-    /// What the user noted with `--label`.
+    /// Labels given with `--label`.
     pub labels: BTreeMap<String, String>,
-    /// The command that made it.
+    /// The command that created the record.
     pub command: CommandRecord,
-    /// Others than its user can have written what was read. Nothing of it is proposed as a command.
+    /// Whether people other than its user may have written the input. Nothing from such input is suggested as a
+    /// command.
     #[serde(skip)]
     pub is_of_others: bool,
-    /// The working directory's file of settings, where it decided anything.
+    /// The settings file in the working directory; absent if it set nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings_file: Option<String>,
 }
 
-/// The command that made a record, by its settings. Repeated, it measures the same.
+/// The command that created a record, as its settings. Running it again makes the same measurement.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandRecord {
-    /// `run`, `load`, `find`, `tune`, or `scale`; empty for what another tool measured.
+    /// `run`, `load`, `find`, `tune`, or `scale`; empty for imported results.
     pub name: String,
-    /// The values that decided, by long flag, `workload`, or `target`. What is only about output is left out, and so
-    /// are passwords.
+    /// The effective values, by long flag name, `workload`, or `target`. Settings that affect only output are omitted,
+    /// and so are passwords.
     pub settings: BTreeMap<String, Vec<SettingRecord>>,
 }
 
 /// A value of a setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SettingRecord {
-    /// As it was given; absent for a switch, which is on.
+    /// The value as given; absent for a switch that is on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// Where it is from.
+    /// The origin of the value.
     pub origin: SettingOrigin,
 }
 
-/// Where the value of a setting is from.
+/// The origin of a setting's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SettingOrigin {
-    /// Built in.
+    /// Built-in default.
     Default,
-    /// A file of settings.
+    /// A settings file.
     File,
-    /// The environment.
+    /// An environment variable.
     Environment,
     /// The tuning that `--tuned` names.
     Tuned,
     /// The command line.
     CommandLine,
-    /// Highwater, by observation: the nodes of a cluster, the begin of existing rows.
+    /// Highwater, from what it observed: the nodes of a cluster, or the first index of existing rows.
     Derived,
-    /// The experiment, for one of its trials, in place of the other values.
+    /// The experiment, for one of its trials; replaces the other values.
     Trial,
 }
 
 impl CommandRecord {
-    /// The values of a setting that the run had: those of its trial, else all.
+    /// The values of a setting that applied to the run: those of its trial if any, otherwise all.
     pub fn in_force(&self, name: &str) -> impl Iterator<Item = &SettingRecord> {
         let all = self.settings.get(name).map_or(&[][..], Vec::as_slice);
         let is_of_trial = |setting: &SettingRecord| setting.origin == SettingOrigin::Trial;
@@ -478,7 +480,7 @@ impl CommandRecord {
         all.iter().filter(move |setting| !has_own || is_of_trial(setting))
     }
 
-    /// This command in one of its trials, whose settings are `trial`'s.
+    /// This command as it ran in one of its trials, with the settings of `trial`.
     #[must_use]
     pub fn in_trial(&self, trial: Self) -> Self {
         let mut command = self.clone();

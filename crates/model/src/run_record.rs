@@ -20,115 +20,116 @@ use super::record::Header;
 use super::target_telemetry::TargetTelemetry;
 use super::units::Seed;
 
-/// One run.
+/// A run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRecord {
-    /// What all records begin with.
+    /// The header that all records have.
     #[serde(flatten)]
     pub header: Header,
-    /// What was intended.
+    /// The plan of the run.
     pub plan: PlanRecord,
-    /// What was run.
+    /// The workload of the run.
     pub workload: WorkloadRecord,
-    /// Which target it ran against.
+    /// The target of the run.
     pub target: TargetRecord,
-    /// What to make of it.
+    /// The judgments: whether the measurement is valid, the data are correct, and the objective is met.
     pub judgments: Judgments,
-    /// What kept it from being faster; absent for a run below saturation, and in older records.
+    /// The resource that limited the run; absent for a run below saturation and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
-    /// What the run was expected to take, before it did.
+    /// The estimate made before the run of its duration, rows, and bytes.
     pub estimate: Option<EstimateRecord>,
-    /// What happened when.
+    /// The phases of the run, in order.
     pub phases: Vec<PhaseRecord>,
-    /// The figures, per phase, stream and op.
+    /// Results per phase, stream, and op.
     pub results: Vec<ResultRecord>,
     /// Throughput of each stream in each phase, over all its ops.
     pub streams: Vec<StreamRecord>,
-    /// Whether the target answered all the time.
+    /// The target's availability: times without acknowledgments.
     pub availability: AvailabilityRecord,
-    /// Whether the data are right.
+    /// The result of the audit, which checks the stored data.
     pub audit: AuditRecord,
     /// The load generators.
     pub clients: Vec<ClientRecord>,
-    /// Once a second, what the load generator did.
+    /// Metrics of the load generator, one sample per second.
     pub telemetry: Vec<TelemetrySample>,
-    /// What the target and its host said of themselves; absent if none was polled, or none of them
-    /// tells anything.
+    /// Metrics of the target and its host; absent if none were polled or none were reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_telemetry: Option<TargetTelemetry>,
-    /// What cut the run short or left part of it incomplete; judgments read it.
+    /// Events that cut the run short or left part of it incomplete; the judgments take them into account.
     pub incidents: Vec<Incident>,
-    /// What its user changed or noted while it ran, in the order in which the run obeyed.
+    /// Changes and notes that the user made during the run, in the order in which they took effect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interventions: Vec<InterventionRecord>,
-    /// Sentences about the run, for people; nothing is decided by them.
+    /// Sentences about the run, for people to read; no judgment depends on them.
     pub notes: Vec<RunNote>,
-    /// One second of one op each.
+    /// Figures per second and op.
     pub intervals: Vec<IntervalRecord>,
 }
 
 /// The plan and its identity.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanRecord {
-    /// See [`Plan::hash`].
+    /// Hash of the plan, see [`Plan::hash`].
     pub hash: String,
-    /// The seed.
+    /// The seed of all random values.
     pub seed: Seed,
-    /// All of it.
+    /// The complete plan.
     pub definition: Plan,
 }
 
 /// The workload's identity.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadRecord {
-    /// Name.
+    /// Name of the workload.
     pub name: String,
-    /// Version.
+    /// Version of the workload.
     pub version: u32,
     /// Hash of everything that determines rows and ops.
     pub fingerprint: String,
-    /// The same without the seed; absent in older records and in imports.
+    /// The same hash without the seed; absent in older records and imported results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unseeded: Option<String>,
-    /// Parameters, resolved.
+    /// All parameters with their effective values.
     pub parameters: BTreeMap<String, String>,
 }
 
-/// The target as it was found.
+/// The target, as found at the start of the run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetRecord {
-    /// Without secrets.
+    /// URLs of the target, without passwords.
     pub urls: Vec<String>,
-    /// Which driver talked to it.
+    /// Name of the driver.
     pub driver: String,
-    /// What it says it is.
+    /// Version, as reported by the target.
     pub version: String,
-    /// Durability, changed settings, insert mode.
+    /// Durability, settings that differ from their defaults, and the insert mode.
     pub settings: BTreeMap<String, String>,
-    /// A few words for the summary.
+    /// Short descriptions for the summary.
     pub traits: Vec<String>,
-    /// A model, not a database.
+    /// Whether the target is a simulation rather than a database.
     pub simulated: bool,
-    /// Inside our process: its threads' CPU is not the client's.
+    /// Whether the database runs inside the load generator's process. The CPU time of its threads does not count as the
+    /// load generator's.
     pub embedded: bool,
-    /// Stores nothing: the figures are the load generator's ceiling, not a database's.
+    /// Whether the target stores nothing. The figures are then the load generator's ceiling, not a database's
+    /// throughput.
     pub sink: bool,
-    /// Each URL's share of the work.
+    /// The work that each URL received.
     pub hosts: Vec<HostRecord>,
-    /// The workload's tables, as the first share found them and left them.
+    /// The workload's tables, as found by the first share and as they were at the end of the run.
     pub tables: Vec<TableRecord>,
-    /// Bytes of the workload's tables before the first measured phase.
+    /// Size of the workload's tables before the first measured phase, in bytes.
     pub bytes_before: Option<u64>,
-    /// Bytes of the workload's tables after the last phase.
+    /// Size of the workload's tables after the last phase, in bytes.
     pub bytes_after: Option<u64>,
-    /// Bytes that the tables grew by for each row that was acknowledged in between; what the target
-    /// has not yet merged or cleaned up is part of it.
+    /// Growth of the tables in bytes per row acknowledged between the two sizes. It includes data that the target has
+    /// not yet merged or cleaned up.
     pub disk_bytes_per_row: Option<f64>,
-    /// Memory in which it can keep data, as far as it reports that.
+    /// Memory in which the target can keep data, as far as the target reports it.
     #[serde(default, skip_serializing_if = "MemoryRecord::is_unknown")]
     pub memory: MemoryRecord,
-    /// Quotas of CPU of nodes that were started with one.
+    /// CPU quotas of the nodes that were started with one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpu_quotas: Vec<CpuQuota>,
 }
@@ -136,10 +137,10 @@ pub struct TargetRecord {
 /// Memory in which a target can keep data, in bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryRecord {
-    /// Its own caches of data, by the names of the settings that size them.
+    /// The target's own data caches, by the names of the settings that size them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub caches: BTreeMap<String, u64>,
-    /// What its machines' page caches can grow to.
+    /// The size that the page caches of its machines can reach.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_cache: Option<u64>,
 }
@@ -152,12 +153,12 @@ impl MemoryRecord {
 }
 
 impl TargetRecord {
-    /// The effective value of a setting for the workload's tables: their own, or else the server's.
+    /// The effective value of a setting for the workload's tables: their own if they have one, otherwise the server's.
     pub fn setting(&self, name: &str) -> Option<&str> {
         self.of_tables(name).or_else(|| self.settings.get(name).map(String::as_str))
     }
 
-    /// The tables' own value of a setting: as reported by the target, or else as given by the user.
+    /// The tables' own value of a setting: as reported by the target, otherwise as given by the user.
     pub fn of_tables(&self, name: &str) -> Option<&str> {
         let mut origins = [OWN_SETTING, TABLE_SETTING].into_iter();
         let found = origins.find_map(|origin| self.settings.get(&format!("{origin}{name}")));
@@ -170,103 +171,103 @@ pub const TABLE_SETTING: &str = "with.";
 /// Prefix of the names of the tables' own settings, no matter who created the tables.
 pub const OWN_SETTING: &str = "table.";
 
-/// What a node may use of the CPUs of its machine.
+/// The CPU quota of a node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuQuota {
-    /// The node, as the telemetry of control groups names it.
+    /// The node, as named in control-group telemetry.
     pub node: String,
-    /// Cores.
+    /// Quota in cores.
     pub cores: f64,
 }
 
-/// What a run was expected to take.
+/// The estimate made before a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EstimateRecord {
-    /// All phases with a pace together, at most; absent where only rows end them and the target sets
-    /// the pace. Load, drain and audit take what they take.
+    /// Maximum total duration of all paced phases, in nanoseconds. Absent if only a number of rows ends them and the
+    /// target sets the pace. Load, drain, and audit are not included.
     pub duration_ns: Option<u64>,
-    /// Rows that all shares may write, the load included; absent where the target sets the pace.
+    /// Maximum number of rows that all shares write, including the load phase; absent if the target sets the pace.
     pub rows: Option<u64>,
-    /// Bytes that a row takes.
+    /// Size of a row in bytes.
     pub bytes_per_row: Option<u64>,
-    /// Whether they were measured on rows that were there; else they are the bytes of its values.
+    /// Whether the row size was measured on existing rows. If not, it is the size of the row's values.
     pub bytes_per_row_measured: bool,
-    /// Bytes that the run may write, where the number of rows is known.
+    /// Maximum number of bytes that the run writes; absent if the number of rows is unknown.
     pub bytes: Option<u64>,
-    /// Room on the target's disk, where it or this machine can tell.
+    /// Free space on the target's disk; absent if neither the target nor this machine reports it.
     pub disk: Option<DiskRecord>,
 }
 
-/// Room on a disk before the run.
+/// Free disk space before a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DiskRecord {
     /// A path or the name of a node.
     pub place: String,
-    /// Bytes that could still be written.
+    /// Free space in bytes.
     pub free_bytes: u64,
-    /// Bytes in all.
+    /// Total size in bytes.
     pub total_bytes: u64,
-    /// Bytes that a run leaves free: it is refused or stopped before.
+    /// Space in bytes that a run leaves free. A run that would use it is refused or stopped.
     pub reserve_bytes: u64,
 }
 
-/// What the table registry said before a run, and says after it.
+/// A table's entries in the table registry before and after a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TableRecord {
-    /// Its name.
+    /// Name of the table.
     pub name: String,
-    /// Whether this run began with rows of earlier runs in it.
+    /// Whether the table held rows of earlier runs when this run started.
     pub start: TableStart,
-    /// Rows of earlier runs, as they were counted last; absent if they were not counted.
+    /// Number of rows of earlier runs, as last counted; absent if they were not counted.
     pub rows_before: Option<u64>,
     /// Index of the first row that this run could write.
     pub first_index: u64,
-    /// Index from which the next run goes on; absent if this run could not tell.
+    /// Index from which the next run continues; absent if this run could not determine it.
     pub next_index: Option<u64>,
-    /// An earlier run did not say how far it came, and the table was queried.
+    /// Whether an earlier run ended without registering its last row, so that the table was queried for it.
     pub recovered: bool,
 }
 
-/// What a run found of one of its tables.
+/// The state of a table at the start of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TableStart {
-    /// No rows of earlier runs: it was created, recreated, or empty.
+    /// Without rows of earlier runs: the table was created, recreated, or empty.
     Fresh,
-    /// Rows of earlier runs, behind which this run wrote its own.
+    /// With rows of earlier runs; this run appended its own.
     Continued,
 }
 
-/// One host's share of the work.
+/// The work that one host received.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostRecord {
-    /// Without secrets.
+    /// URL of the host, without passwords.
     pub url: String,
-    /// Sessions opened to it, re-opened ones included.
+    /// Sessions opened to the host, including reopened ones.
     pub sessions: u64,
-    /// Ops that it acknowledged in measured phases.
+    /// Ops that the host acknowledged in measured phases.
     pub acknowledged: u64,
-    /// Ops that failed at it, as a whole or in part.
+    /// Ops that failed on the host, completely or in part.
     #[serde(default)]
     pub failed: u64,
 }
 
-/// One phase as it happened.
+/// A phase of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseRecord {
-    /// Its name in results.
+    /// Name of the phase, as in the results.
     pub name: String,
-    /// What it was for.
+    /// Kind of the phase.
     pub kind: PhaseKind,
-    /// Position in the streams' paces; absent where the phase has a pace that its user gave, and where it has
-    /// none.
+    /// Position in the streams' paces. Absent for phases without a pace, and for those whose pace the user set during
+    /// the run.
     pub step: Option<u32>,
-    /// Begin, from the start of the run.
+    /// Start, in nanoseconds from the start of the run.
     pub start_ns: u64,
-    /// How long it took.
+    /// Duration in nanoseconds.
     pub duration_ns: u64,
-    /// Of a warm-up until throughput is steady: whether that was shown; if not, it took as long as it could.
-    /// Absent of every other phase, and where the user ended it.
+    /// For a warm-up that lasts until throughput is steady: whether steady throughput was shown. If not, the warm-up
+    /// ran until its time limit. Absent for every other phase, and if the user ended the warm-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<bool>,
 }
@@ -279,72 +280,74 @@ impl PhaseRecord {
     }
 }
 
-/// Whether the target answered all the time, over the measured phases.
+/// The target's availability over the measured phases.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AvailabilityRecord {
-    /// Longest time without an acknowledgement; resolution one millisecond.
+    /// Longest time without an acknowledgment, in nanoseconds, to within a millisecond.
     pub longest_gap_ns: u64,
-    /// When it began.
+    /// Start of that time, in nanoseconds from the start of the run.
     pub longest_gap_start_ns: u64,
-    /// Whole seconds with less than half of the median second's acknowledgements.
+    /// Number of whole seconds with less than half of the median second's acknowledgments.
     pub seconds_below_half: u64,
-    /// Whole seconds without any.
+    /// Number of whole seconds without any acknowledgment.
     pub dips: u64,
-    /// From the end of the longest dip until half of the median was reached again, in whole seconds.
+    /// Time from the end of the longest dip until half of the median was reached again, in whole seconds, stated in
+    /// nanoseconds.
     pub recovery_ns: Option<u64>,
-    /// How the target recovered from the longest gap; absent if that was no outage, and without
-    /// counts per 100 ms.
+    /// The target's recovery after the longest gap; absent if the gap was no outage, or without counts per 100 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryRecord>,
     /// The longest gaps, [start, length] in nanoseconds, at most 64, for merging shares.
     pub gaps: Vec<[u64; 2]>,
-    /// Acknowledged ops per whole second of the measured phases.
+    /// Acknowledged ops in each whole second of the measured phases.
     pub acknowledged_per_s: Vec<u64>,
 }
 
-/// How the target recovered from an outage: a gap in which more was offered than in 300 ms, and two
-/// ops. Counts are per 100 ms, and no time is before the gap's end.
+/// Recovery of the target after an outage: a gap during which more ops were offered than in 300 ms plus two. Counts are
+/// per 100 ms. No time is earlier than the end of the gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RecoveryRecord {
-    /// The last acknowledgement before it, from the start of the run.
+    /// Time of the last acknowledgment before the outage, in nanoseconds from the start of the run.
     pub start_ns: u64,
-    /// From there until the offered rate was acknowledged again, for 10 s or to the phase's end;
-    /// absent if it never was.
+    /// Time from there until the offered rate was acknowledged again, for 10 s or to the end of the phase, in
+    /// nanoseconds; absent if it never was.
     pub rate_again_ns: Option<u64>,
-    /// From there until what waited was worked off too; absent if it never was.
+    /// Time from there until the backlog was also worked off, in nanoseconds; absent if it never was.
     pub recovered_ns: Option<u64>,
 }
 
-/// One load generator.
+/// A load generator.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientRecord {
-    /// `1/1`, or which share.
+    /// Its share of the plan, such as `1/1`.
     pub share: String,
-    /// Cores that this process could use.
+    /// Number of cores available to this process.
     pub cores: u32,
-    /// CPU time of this process in measured phases, embedded drivers' threads left out.
+    /// CPU time of this process in measured phases, in seconds, without the threads of embedded drivers.
     pub cpu_seconds: f64,
     /// The same, divided by measured time and cores; 1 is saturated.
     pub cpu_fraction: f64,
-    /// CPU time of embedded drivers' threads in measured phases.
+    /// CPU time of embedded drivers' threads in measured phases, in seconds.
     pub embedded_cpu_seconds: f64,
-    /// Busy share of the whole machine in measured phases, its other programs included.
+    /// CPU use of the whole machine in measured phases, as a fraction, including other programs.
     pub machine_cpu_fraction: Option<f64>,
-    /// Share stolen by the hypervisor.
+    /// CPU time stolen by the hypervisor, as a fraction.
     pub steal_fraction: Option<f64>,
-    /// Greatest resident set.
+    /// Maximum resident set size in bytes.
     pub max_rss_bytes: u64,
-    /// Units per second against a sink, where calibrated; of a simulated load generator those that it sends at most.
+    /// Throughput against a sink, in units per second; absent if it was not calibrated. For a simulated load generator,
+    /// its maximum rate.
     pub calibrated_ceiling: Option<f64>,
-    /// Where it is not: what the ceiling of another number of sessions says about it.
+    /// A lower bound of the ceiling, derived from a calibration with another number of sessions. Present only if there
+    /// is no calibration for this number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling_at_least: Option<CeilingBound>,
-    /// URL of the sink against which it is calibrated; absent in older records, and where there is none.
+    /// URL of the sink used for calibration; absent in older records and if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sink: Option<String>,
-    /// Executor threads.
+    /// Number of executor threads.
     pub executors: u32,
-    /// Times at which the load generator itself stood still; the longest ones.
+    /// The longest times at which the load generator itself stalled.
     #[serde(default)]
     pub stalls: Vec<StallRecord>,
     /// The scheduling class of the executor threads.
@@ -352,43 +355,44 @@ pub struct ClientRecord {
     pub scheduling: SchedulingClass,
 }
 
-/// A lower bound of a ceiling: throughput against a sink never falls faster than the number of sessions.
+/// A lower bound of the load generator's ceiling. Throughput against a sink falls at most in proportion to the number
+/// of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CeilingBound {
-    /// Units per second.
+    /// Throughput in units per second.
     pub units_per_s: f64,
-    /// Sessions with which the ceiling was measured.
+    /// Number of sessions with which the ceiling was measured.
     pub sessions: u32,
 }
 
-/// In which class the kernel scheduled the threads of a load generator that send.
+/// The kernel's scheduling class of the load generator's sending threads.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum SchedulingClass {
-    /// The normal one: nothing had to be sent on time beside a database on the same host.
+    /// Normal: the load generator did not have to send on time next to a database on the same host.
     #[default]
     Normal,
-    /// The real-time class.
+    /// Real-time.
     RealTime,
-    /// The real-time class, until a thread used more than a quarter of a core.
+    /// Real-time, until a thread used more than a quarter of a core.
     RealTimeGivenUp,
-    /// The normal one, because the real-time class was not permitted.
+    /// Normal, because the real-time class was not permitted.
     NotPermitted,
 }
 
 /// Shorter stalls of the load generator are visible only in its lag, nanoseconds.
 pub const STALL_NS: u64 = 100_000_000;
 
-/// A time at which a load generator stood still.
+/// A stall of the load generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StallRecord {
-    /// Begin, from the start of the run.
+    /// Start, in nanoseconds from the start of the run.
     pub start_ns: u64,
-    /// How long it took.
+    /// Duration in nanoseconds.
     pub duration_ns: u64,
-    /// How that is known.
+    /// The kind of stall.
     pub kind: StallKind,
 }
 
@@ -399,30 +403,30 @@ impl StallRecord {
     }
 }
 
-/// How a stall is known.
+/// The kind of a stall, with its evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StallKind {
-    /// The process was stopped, or got no CPU: its own clock thread woke late.
+    /// The process was stopped or got no CPU: its clock thread woke late.
     NotRunning,
-    /// The clock of the time since boot ran ahead of the monotonic one: the machine was suspended.
+    /// The machine was suspended: the boot-time clock ran ahead of the monotonic clock.
     MachinePaused,
 }
 
 /// One second of the load generator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TelemetrySample {
-    /// End of the second, from the start of the run.
+    /// End of the second, in nanoseconds from the start of the run.
     pub time_ns: u64,
-    /// CPU of this process without embedded drivers, in cores.
+    /// CPU use of this process without embedded drivers, in cores.
     pub client_cores: f64,
-    /// CPU of embedded drivers, in cores.
+    /// CPU use of embedded drivers, in cores.
     pub embedded_cores: f64,
-    /// Busy share of the machine.
+    /// CPU use of the whole machine, as a fraction; absent if unknown.
     pub machine_cpu_fraction: Option<f64>,
-    /// Stolen share.
+    /// CPU time stolen by the hypervisor, as a fraction; absent if unknown.
     pub steal_fraction: Option<f64>,
-    /// Resident set now.
+    /// Current resident set size in bytes.
     pub rss_bytes: u64,
 }
 
@@ -439,7 +443,7 @@ pub struct RunNote {
 // Its fields, in this order, are also the columns of the CSV of seconds, which has none that may be left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IntervalRecord {
-    /// From the start of the run.
+    /// The second, counted from the start of the run.
     pub second: u64,
     /// Name of the phase.
     pub phase: String,
@@ -447,29 +451,29 @@ pub struct IntervalRecord {
     pub stream: String,
     /// Name of the op.
     pub op: String,
-    /// Ops due in this second.
+    /// Ops intended in this second.
     pub offered: u64,
-    /// Ops sent, by intended.
+    /// Ops sent, by intended time.
     pub sent: u64,
-    /// Ops acknowledged, by finished.
+    /// Ops acknowledged, by finish time.
     pub acknowledged: u64,
-    /// Rows acknowledged, by finished.
+    /// Rows acknowledged, by finish time.
     pub rows_acknowledged: u64,
-    /// Ops failed, as a whole or in part, by finished.
+    /// Ops failed, completely or in part, by finish time.
     pub errors: u64,
-    /// Those of them that the target rejected for lack of capacity.
+    /// Of the failed ops, those that the target rejected for lack of capacity.
     #[serde(default)]
     pub rejected: u64,
-    /// Rows that the target said it did not store, by finished.
+    /// Rows that the target reported as not stored, by finish time.
     #[serde(default)]
     pub rows_refused: u64,
-    /// Ops dropped, by intended.
+    /// Ops dropped, by intended time.
     pub dropped: u64,
-    /// Median latency of ops due in this second.
+    /// Median latency of ops intended in this second, in nanoseconds.
     pub p50_ns: Option<u64>,
-    /// 99th percentile, where there are 100 ops.
+    /// 99th percentile of their latency, in nanoseconds; absent below 100 ops.
     pub p99_ns: Option<u64>,
-    /// Greatest latency.
+    /// Maximum latency, in nanoseconds.
     pub max_ns: Option<u64>,
 }
 
@@ -485,61 +489,62 @@ pub struct ResultRecord {
     pub stream: String,
     /// Name of the op.
     pub op: String,
-    /// Whether arrivals followed a rate; open and closed results are never compared.
+    /// Whether the load is open, with arrivals at a given rate. Results of open and closed load are never compared.
     pub open: bool,
-    /// Ops that were due.
+    /// Number of ops intended.
     pub offered: u64,
-    /// Ops that were sent, each counted once whatever its attempts.
+    /// Number of ops sent; retries are not counted.
     pub sent: u64,
-    /// Ops that the target acknowledged, as a whole or in part.
+    /// Number of ops that the target acknowledged, completely or in part.
     pub acknowledged: u64,
-    /// Ops that were due and never sent.
+    /// Number of ops intended but never sent.
     pub dropped: u64,
-    /// What was acknowledged within the phase, whenever it was due; throughput counts this.
+    /// Work acknowledged within the phase, regardless of its intended time; throughput is calculated from it.
     #[serde(default)]
     pub answered: AnsweredRecord,
-    /// Further attempts.
+    /// Number of retries.
     pub retries: u64,
-    /// Ops whose last attempt failed, as a whole or in part, by class.
+    /// Number of ops whose last attempt failed, completely or in part, by error class.
     pub errors: BTreeMap<String, u64>,
-    /// Those of them of which some rows were acknowledged, by class: these ops are among the acknowledged ones.
+    /// Of these, ops for which the target acknowledged some rows, by error class. They are also counted as
+    /// acknowledged.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub partial: BTreeMap<String, u64>,
-    /// One example of the target's words per class.
+    /// One example of the target's message per error class.
     pub error_examples: BTreeMap<String, String>,
-    /// The same ops by class, code and message, most frequent first: at most 20 messages, and all others of a class
-    /// together. Empty where only classes are known.
+    /// The failed ops by class, code, and message, most frequent first: at most 20 messages; any others are combined
+    /// per class. Empty if only classes are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<FailureRecord>,
     /// Rows written.
     pub rows: RowCounts,
-    /// Acknowledged work per second of the phase, by the time of its answer.
+    /// Acknowledged work per second of the phase, by time of response.
     pub throughput: ThroughputRecord,
-    /// Bytes of the answers.
+    /// Size of the responses in bytes.
     pub response_bytes: u64,
-    /// Rows of the answers.
+    /// Rows in the responses.
     pub response_rows: u64,
-    /// Finished minus intended, of acknowledged ops; failed and dropped ones rank as infinite.
+    /// Latency of acknowledged ops: finished minus intended. Failed and dropped ops rank as infinite.
     pub latency_ns: LatencySummary,
-    /// Finished minus started.
+    /// Service time: finished minus started.
     pub service_ns: LatencySummary,
-    /// How long an op was due while every session was busy.
+    /// Session wait: the time that an intended op waited while all sessions were busy.
     pub session_wait_ns: LatencySummary,
-    /// How late our own program started an op.
+    /// Client lag: the time by which the load generator started an op late.
     pub client_lag_ns: LatencySummary,
-    /// Latency without the load generator's own delay of each op; open load only.
+    /// Latency without each op's client lag; open load only.
     #[serde(default)]
     pub undelayed_ns: Option<LatencySummary>,
-    /// Latency of a row: waiting for its batch to fill, and the op's latency; rows that were not acknowledged rank as
-    /// infinite. Open inserts only.
+    /// Latency of a row: the wait for its batch to fill, plus the op's latency. Unacknowledged rows rank as infinite.
+    /// Open inserts only.
     pub row_latency_ns: Option<LatencySummary>,
-    /// Finished minus intended, of failed ops.
+    /// Latency of failed ops: finished minus intended.
     pub error_latency_ns: LatencySummary,
-    /// Whether percentiles are those of a backlog.
+    /// Whether the percentiles are those of a backlog: open load of which too many ops were dropped.
     pub backlog: bool,
-    /// Distributions, base64 of HdrHistogram's V2 compressed encoding, values in nanoseconds.
+    /// Distributions in nanoseconds, in HdrHistogram's V2 compressed encoding, base64.
     pub histograms: Histograms,
-    /// Counts per window of 100 ms, for the statistics.
+    /// Counts per window of 100 ms, for statistics.
     pub windows: Windows,
 }
 
@@ -559,16 +564,16 @@ impl ResultRecord {
 /// Ops that failed for the same reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailureRecord {
-    /// What kind of failure it is, as in `errors`.
+    /// The error class, as in `errors`.
     pub class: String,
-    /// The target's own code, such as an SQLSTATE.
+    /// The target's own code, such as an SQLSTATE; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// The target's words about the first of them; those about others may differ in numbers.
+    /// The target's message for the first of these ops; the messages of the others may contain different numbers.
     pub message: String,
-    /// Ops.
+    /// Number of ops.
     pub count: u64,
-    /// What the driver advises for the code.
+    /// The driver's advice for this code; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -585,25 +590,25 @@ impl FailureRecord {
     }
 }
 
-/// Rows of insert ops.
+/// Row counts of insert ops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RowCounts {
     /// Rows of the ops that were sent.
     pub sent: u64,
-    /// Rows that the target said it stored.
+    /// Rows that the target reported as stored.
     pub acknowledged: u64,
-    /// Rows that the target said it did not store.
+    /// Rows that the target reported as not stored.
     pub refused: u64,
     /// Rows whose outcome is unknown.
     pub unknown: u64,
 }
 
-/// Work that was acknowledged within a phase, by the time of its answer.
+/// Work acknowledged within a phase, by time of response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AnsweredRecord {
-    /// Ops, partial ones included.
+    /// Number of ops, including partial ones.
     pub ops: u64,
-    /// Their rows, as the target said it stored them.
+    /// Number of their rows that the target reported as stored.
     pub rows: u64,
 }
 
@@ -614,64 +619,63 @@ impl AnsweredRecord {
     }
 }
 
-/// A rate and how well it is known.
+/// Throughput with its confidence interval.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ThroughputRecord {
     /// Ops per second.
     pub ops_per_s: f64,
     /// Rows per second; 0 for queries.
     pub rows_per_s: f64,
-    /// 95% confidence interval of the stream's unit per second; absent when not tested.
+    /// 95% confidence interval of the throughput in the stream's unit per second; absent if not tested.
     pub ci95: Option<[f64; 2]>,
 }
 
-/// One stream in one phase, all its ops together.
+/// One stream in one phase, over all its ops.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamRecord {
     /// Name of the phase.
     pub phase: String,
     /// Name of the stream.
     pub stream: String,
-    /// What it counts in.
+    /// The unit of its rates.
     pub unit: Unit,
-    /// The planned rate, units per second, of this record's share of the plan; absent in closed
-    /// load.
+    /// The planned rate of this record's share of the plan, in units per second; absent in closed load.
     pub planned_rate: Option<f64>,
-    /// The weight of each of its ops; empty where it has only one, and in older records.
+    /// The weight of each op; empty if the stream has only one, and in older records.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub weights: BTreeMap<String, u32>,
-    /// Sessions that could be used, of this record's share of the plan.
+    /// Number of sessions available to this record's share of the plan.
     pub sessions: u32,
-    /// Sessions of those that had any op; absent where that was not counted.
+    /// Number of those sessions that ran at least one op; absent if this was not counted.
     #[serde(default)]
     pub working: Option<u32>,
-    /// Why sessions that never connected could not, in the target's or the system's words.
+    /// The reason why some sessions never connected, as reported by the target or the system; absent if all connected.
     #[serde(default)]
     pub missing_because: Option<String>,
-    /// Acknowledged work.
+    /// Throughput of acknowledged work.
     pub throughput: ThroughputRecord,
-    /// Independent windows that the series is worth.
+    /// Effective sample size of the throughput series: its equivalent number of independent windows.
     pub effective_windows: f64,
-    /// Whether its throughput was steady over the phase.
+    /// Whether throughput was steady over the phase.
     pub steadiness: Steadiness,
-    /// Change over the phase that a straight line shows, percent of the mean.
+    /// Linear drift of throughput over the phase, as a percentage of the mean.
     pub drift_percent: Option<f64>,
-    /// Its 95% confidence interval.
+    /// 95% confidence interval of the drift.
     #[serde(default)]
     pub drift_ci95: Option<[f64; 2]>,
-    /// Mean of the first and of the last third of the phase, units per second.
+    /// Mean throughput of the first and the last third of the phase, in units per second.
     #[serde(default)]
     pub thirds_per_s: Option<[f64; 2]>,
-    /// Sessions that Little's law expects for this throughput and latency; closed load only.
+    /// Number of sessions that Little's law predicts for this throughput and latency; closed load only.
     pub littles_law_sessions: Option<f64>,
 }
 
-/// From this drift on, as a percentage of the mean, a straight line is off by the whole mean, and percentages mislead.
+/// Drift at or above this percentage of the mean is as large as the mean itself, and a percentage would mislead.
 const MISLEADING_PERCENT: f64 = 100.0;
 
 impl StreamRecord {
-    /// `-3.1% (95% CI -9.0% to +4.2%)`: its drift over the phase, if known. A drift as large as the mean itself is
-    /// stated by its first and last third, like in [`StreamRecord::change`].
+    /// The drift over the phase, such as `-3.1% (95% CI -9.0% to +4.2%)`, if known. Drift as large as the mean itself
+    /// is stated as the means of the first and last third, as in [`StreamRecord::change`].
     pub fn drift(&self) -> Option<String> {
         let (percent, [low, high]) = (self.drift_percent?, self.drift_ci95?);
         if [percent, low, high].iter().any(|of| of.abs() >= MISLEADING_PERCENT) {
@@ -690,58 +694,58 @@ impl StreamRecord {
     }
 }
 
-/// Whether a rate was steady over a phase.
+/// Whether throughput was steady over a phase.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Steadiness {
-    /// The interval of the drift lies within the plan's bound.
+    /// The drift's confidence interval lies within the plan's limit.
     Steady,
-    /// The interval of the drift lies outside the plan's bound.
+    /// The drift's confidence interval lies outside the plan's limit.
     NotSteady,
-    /// Neither: the drift is not known well enough.
+    /// Inconclusive: the confidence interval is too wide.
     NotShown,
-    /// Too few independent windows.
+    /// Not tested: too few independent windows.
     #[default]
     NotTested,
 }
 
-/// Base64 histograms.
+/// Histograms, each in base64.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Histograms {
-    /// Finished minus intended.
+    /// Latency: finished minus intended.
     pub latency: String,
-    /// Finished minus started.
+    /// Service time: finished minus started.
     pub service: String,
-    /// Waiting for a session.
+    /// Session wait.
     pub session_wait: String,
-    /// Our own delay.
+    /// Client lag.
     pub client_lag: String,
-    /// Latency without our own delay; open load only.
+    /// Latency without client lag; open load only.
     #[serde(default)]
     pub undelayed: Option<String>,
-    /// Rows of open inserts.
+    /// Row latency; open inserts only.
     pub row_latency: Option<String>,
-    /// Failed ops.
+    /// Latency of failed ops.
     pub error_latency: String,
 }
 
 /// Counts per window of 100 ms of the phase.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Windows {
-    /// Acknowledged ops, by finished.
+    /// Acknowledged ops, by finish time.
     pub acknowledged: Vec<u64>,
-    /// Rows of these ops that were not acknowledged; empty where no op was acknowledged in part.
+    /// Unacknowledged rows of these ops; empty if no op was acknowledged in part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<u64>,
-    /// Ops due, by intended; open load only.
+    /// Intended ops, by intended time; open load only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<u64>,
-    /// Failed ops, by finished; open load only.
+    /// Failed ops, by finish time; open load only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<u64>,
-    /// Ended or dropped ops, by intended; only where an objective bounds a percentile.
+    /// Ended or dropped ops, by intended time; only if an objective limits a percentile.
     pub ended: Vec<u64>,
-    /// Per latency or row latency objective of the plan, in order: ended ops above its bound, failed and dropped ones
-    /// among them; for a row latency objective their rows above it, of `ended` times the rows per op.
+    /// For each latency or row latency objective of the plan, in order: ended ops over the limit, including failed and
+    /// dropped ones. For a row latency objective, their rows over the limit, out of `ended` times the rows per op.
     pub over: Vec<Vec<u64>>,
 }

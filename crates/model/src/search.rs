@@ -15,51 +15,50 @@ use super::limit::Limit;
 use super::named::named;
 use super::plan::{Objective, Unit, digest};
 
-/// A search and what came of it; part of a record.
+/// A search and its result; part of a record.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchRecord {
-    /// What is varied.
+    /// The axis of the search.
     pub axis: SearchAxis,
-    /// The stream whose pace is varied.
+    /// Name of the stream whose pace is varied.
     pub stream: String,
-    /// Unit of its rates.
+    /// Unit of the stream's rates.
     pub unit: Unit,
-    /// What every probe must meet; fixed before the first one.
+    /// The objective of every probe; fixed before the first one.
     pub objective: SearchObjective,
-    /// See [`SearchObjective::hash`].
+    /// Hash of the objective, see [`SearchObjective::hash`].
     pub objective_hash: String,
-    /// See [`SearchRecord::hash`]; empty in records of before it was kept.
+    /// Hash of the definition, see [`SearchRecord::hash`]; empty in older records.
     #[serde(default)]
     pub definition_hash: String,
-    /// The mark must reach this; not part of a probe's objective.
+    /// Value that the mark must reach; not part of the objective of a probe. Absent if none is required.
     pub floor: Option<f64>,
-    /// What the search may do.
+    /// Limits of the search.
     pub policy: SearchPolicy,
-    /// Probes, in order.
+    /// The probes, in order.
     #[serde(default)]
     pub probes: Vec<ProbeRecord>,
-    /// How it ended; absent while it goes on.
+    /// Outcome; absent while the search is running.
     pub outcome: Option<SearchOutcome>,
 }
 
-/// What a search varies.
+/// The axis of a search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SearchAxis {
-    /// The rate of an open stream, in its unit per second.
+    /// The rate of an open stream, in units per second.
     #[default]
     Rate,
-    /// The sessions of a closed stream.
+    /// The number of sessions of a closed stream.
     Sessions,
 }
 
-/// What every probe must meet. Open load must besides be sustained, without a growing backlog,
-/// whatever is stated here.
+/// The objective of every probe. In addition, an open load must always be sustained without a growing backlog.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchObjective {
-    /// As in the plan of each probe.
+    /// The objectives that the user set, as in the plan of each probe.
     pub stated: Vec<Objective>,
-    /// No op may fail otherwise than by being rejected; so where nothing is stated about errors.
+    /// Whether no op may fail except by being rejected. This applies if the user set no objective for errors.
     pub no_errors: bool,
 }
 
@@ -86,43 +85,43 @@ impl SearchObjective {
     }
 }
 
-/// What a search may do. Values are on its axis: units per second, or sessions.
+/// Limits of a search. Values are on its axis: units per second, or sessions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchPolicy {
-    /// What is varied.
+    /// The axis of the search.
     pub axis: SearchAxis,
-    /// The first value; absent: an estimate from closed load comes first.
+    /// The first value to probe. If absent, the search starts with an estimate from closed load.
     pub first: Option<f64>,
-    /// Nothing below this is probed.
+    /// The lowest value to probe.
     pub lowest: f64,
-    /// Nothing above this is probed; absent: no bound.
+    /// The highest value to probe; absent if there is no limit.
     pub highest: Option<f64>,
-    /// The mark is narrow enough when highest confirmed and lowest failed differ by this share.
+    /// The search stops narrowing when the highest confirmed and lowest failed values differ by at most this fraction.
     pub width: f64,
-    /// How often the candidate must meet the objective again.
+    /// Number of times that the candidate must meet the objective again.
     pub confirmations: u32,
-    /// Probes of all purposes, at most.
+    /// Maximum number of probes, for all purposes.
     pub probes_max: u32,
-    /// Time of the whole search, nanoseconds; absent: no bound.
+    /// Time limit of the whole search in nanoseconds; absent if there is none.
     pub budget_ns: Option<u64>,
-    /// What a search probe measures at least, nanoseconds.
+    /// Minimum measuring time of a search probe, in nanoseconds.
     pub probe_ns: u64,
-    /// The same of a confirmation.
+    /// Minimum measuring time of a confirmation, in nanoseconds.
     pub confirmation_ns: u64,
-    /// What a probe takes besides, however long it measures, nanoseconds: warm-up, settling, new tables,
-    /// drain; as estimated before.
+    /// Estimated overhead of a probe in nanoseconds, regardless of its measuring time: warm-up, settling, new tables,
+    /// and drain.
     pub around_ns: u64,
-    /// What its audit takes, as a fraction of what it measures; as estimated before.
+    /// Estimated duration of a probe's audit, as a fraction of its measuring time.
     #[serde(default)]
     pub audit_fraction: f64,
-    /// Units of the searched stream that its percentiles take to be judged; 0 without one. A probe
-    /// at a lower rate measures longer.
+    /// Units of the searched stream that are needed to judge its percentiles; 0 without a percentile objective. Probes
+    /// at lower rates measure longer.
     pub units_needed: f64,
-    /// But not longer than this, nanoseconds, unless the fields above say so, or the budget has time left for
-    /// its confirmations too.
+    /// Maximum measuring time of such a probe in nanoseconds, unless the fields above require more, or the budget has
+    /// time for it and for the confirmations.
     pub longest_ns: u64,
-    /// A mark is followed by a run at its confirmed value that measures so long, nanoseconds; it is
-    /// no part of the budget.
+    /// Measuring time in nanoseconds of the soak: a run at the confirmed value after the search, outside the budget.
+    /// Absent if there is none.
     #[serde(default)]
     pub soak_ns: Option<u64>,
 }
@@ -186,18 +185,18 @@ impl SearchRecord {
 }
 
 named! {
-    /// Why a probe was made.
+    /// Purpose of a probe.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
     enum ProbePurpose {
-        /// Closed load, to learn the order of magnitude; judges nothing.
+        /// To estimate the order of magnitude with closed load; judges nothing.
         Estimate = "estimate",
-        /// Whether a value meets the objective.
+        /// To find out whether a value meets the objective.
         #[default]
         Search = "search",
-        /// Whether the candidate meets it once more, over a longer time.
+        /// To confirm, over a longer time, that the candidate meets the objective.
         Confirm = "confirm",
-        /// Whether the confirmed value holds for long.
+        /// To find out whether the confirmed value is sustained for a long time.
         Soak = "soak",
     }
 }
@@ -209,113 +208,114 @@ impl ProbePurpose {
     }
 }
 
-/// What a probe showed.
+/// Result of a probe.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProbeVerdict {
-    /// The objective was shown to be met.
+    /// The objective was met.
     Passed,
-    /// It was shown to be missed: of a percentile with 95% confidence.
+    /// The objective was missed; for a percentile, with 95% confidence.
     Failed,
-    /// Neither was shown; confirms nothing by itself.
+    /// Inconclusive; does not count as a confirmation.
     #[default]
     NotDecided,
-    /// Too few ops for the percentile that the objective names; confirms nothing.
+    /// Too few ops to judge the percentile of the objective; does not count as a confirmation.
     TooFewOps,
-    /// The load generator, not the target, may have decided; says nothing of the target.
+    /// The load generator, not the target, may have limited the result, so it does not show the target's capacity.
     Invalid,
-    /// The target could not be reached, or answered nothing.
+    /// The target was unreachable or did not respond.
     TargetLost,
-    /// What was acknowledged was not found as acknowledged.
+    /// Acknowledged rows were missing or wrong.
     WrongData,
     /// The user stopped the search.
     Interrupted,
-    /// Nothing was to be judged: an estimate.
+    /// Not judged: an estimate.
     Estimated,
 }
 
-/// One probe: a finished run, and what the search took from it.
+/// A probe: a completed run and the figures that the search used.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeRecord {
-    /// From 1.
+    /// Number of the probe, from 1.
     pub number: u32,
-    /// Why it was made.
+    /// Purpose of the probe.
     pub purpose: ProbePurpose,
-    /// The value on the axis; of an estimate on the rate axis, the sessions.
+    /// Value on the axis; for an estimate on the rate axis, the number of sessions.
     pub at: f64,
-    /// What it showed.
+    /// Result of the probe.
     pub verdict: ProbeVerdict,
-    /// Codes of the reasons, the objective's first.
+    /// Codes of the reasons, those of the objective first.
     pub reasons: Vec<ReasonCode>,
-    /// Units of the searched stream acknowledged per second.
+    /// Acknowledged units of the searched stream per second.
     pub acknowledged_per_s: f64,
-    /// The same of each of its ops, by name, where it has several.
+    /// The same for each op of the stream, by name; empty if it has only one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub per_s_by_op: BTreeMap<String, f64>,
-    /// ln(share of late or failed ops, with 95% confidence ÷ share allowed), the greatest of all objectives
-    /// that allow a share; above 0 not all are shown to be met. Absent without one.
+    /// Margin to the objective: ln(fraction of late or failed ops, upper 95% confidence bound ÷ allowed fraction), the
+    /// maximum over all objectives that allow a fraction. Above 0, not all of them are met with 95% confidence. Absent
+    /// without such an objective.
     pub pressure: Option<f64>,
-    /// Share of late or failed ops ÷ share allowed by that objective, as it was measured.
+    /// Measured fraction of late or failed ops ÷ fraction allowed by that objective.
     pub late: Option<f64>,
-    /// The searched stream's greatest p99 of an op.
+    /// Maximum p99 latency of the searched stream's ops, in nanoseconds.
     pub p99_ns: Option<u64>,
-    /// Mean latency of the searched stream's slowest op, nanoseconds; absent where none was
-    /// acknowledged, and in older records.
+    /// Mean latency of the searched stream's slowest op, in nanoseconds; absent if none was acknowledged, and in older
+    /// records.
     pub mean_ns: Option<u64>,
-    /// Ops of all streams that failed.
+    /// Number of failed ops of all streams.
     pub failed_ops: u64,
-    /// What kept it from being faster; absent below saturation, and in older records.
+    /// The resource that limited the probe; absent below saturation and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
-    /// Rows of the tables before the measured phase.
+    /// Number of rows in the tables before the measured phase.
     pub rows_before: u64,
-    /// Bytes of the tables before the measured phase; absent where the target does not report.
+    /// Size of the tables before the measured phase, in bytes; absent if the target does not report it.
     pub bytes_before: Option<u64>,
-    /// Wall clock at its begin, RFC 3339, UTC.
+    /// Wall-clock time at the start, RFC 3339, UTC.
     pub started_at: String,
-    /// Length of the measured phase.
+    /// Length of the measured phase in nanoseconds.
     pub measured_ns: u64,
-    /// The whole run, with load and audit.
+    /// Duration of the whole run including load and audit, in nanoseconds.
     pub took_ns: u64,
-    /// How long the target was left alone before it.
+    /// Idle time of the target before the probe, in nanoseconds.
     pub settled_ns: u64,
-    /// Where its own record is, below the search's directory.
+    /// Directory of the probe's own record, below that of the search.
     pub run: String,
 }
 
-/// How a search ended.
+/// Outcome of a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchOutcome {
     /// The mark was found and confirmed.
     Mark(Mark),
-    /// There is no confirmed mark.
+    /// No mark was confirmed.
     NoMark(NoMark),
 }
 
-/// The highest value that a target sustains under an objective.
+/// The mark: the highest rate or number of sessions that a target sustains under an objective.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mark {
-    /// The highest value that met the objective as often as it had to be confirmed.
+    /// The highest value that met the objective in the required number of confirmations.
     pub confirmed: f64,
-    /// Where the objective is just met; absent where the probes do not show it.
+    /// Estimate of the value at which the objective is just met; absent if the probes do not determine it.
     pub estimate: Option<Estimate>,
-    /// The lowest value above it that was shown to fail; absent where none was.
+    /// The lowest higher value that failed; absent if none failed.
     pub failed: Option<f64>,
-    /// Why that one failed.
+    /// Codes of the reasons why that value failed.
     pub limited_by: Vec<ReasonCode>,
-    /// Each confirmation held it for so long, nanoseconds.
+    /// Duration of each confirmation in nanoseconds.
     pub hold_ns: u64,
-    /// How its confirmations came out; absent in older records.
+    /// Results of the confirmations; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmations: Option<Confirmations>,
-    /// Rows of the tables before the last confirmation.
+    /// Number of rows in the tables before the last confirmation.
     pub rows: u64,
-    /// Bytes of the tables before the last confirmation; absent where the target does not report.
+    /// Size of the tables before the last confirmation, in bytes; absent if the target does not report it.
     pub bytes: Option<u64>,
-    /// Values above the lowest failed one that met the objective all the same.
+    /// Values above the lowest failed one that nevertheless met the objective.
     pub passed_above: Vec<f64>,
-    /// Whether the interval is wider than requested because probes or time ran out.
+    /// Whether the interval is wider than requested because the search ran out of probes or time.
     pub wider: bool,
 }
 
@@ -326,65 +326,65 @@ impl Mark {
     }
 }
 
-/// The confirmations of one value.
+/// The confirmations of a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Confirmations {
-    /// All that were made.
+    /// Number of confirmations made.
     pub made: u32,
-    /// Those of which each showed by itself that the objective was met.
+    /// Number of confirmations that each showed that the objective was met.
     pub passed: u32,
-    /// These, and those that met it as measured, though not by themselves with 95% confidence: together they
-    /// show it.
+    /// Number of these, plus those that met the objective as measured but not with 95% confidence on their own;
+    /// together they show it.
     pub held: u32,
 }
 
-/// The value at which the objective is just met, by all probes together. Unlike a confirmed value it
-/// errs to both sides alike.
+/// The value at which the objective is just met, estimated from all probes. Unlike the confirmed value, it is as likely
+/// to be too high as too low.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
-    /// On the axis.
+    /// Value on the axis.
     pub value: f64,
-    /// Lower end of its 90% interval.
+    /// Lower bound of the 90% interval.
     pub low90: f64,
-    /// Upper end of its 90% interval.
+    /// Upper bound of the 90% interval.
     pub high90: f64,
 }
 
-/// Why there is no mark, and what is known all the same.
+/// The reason why there is no mark, and the known values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NoMark {
-    /// Why.
+    /// The reason.
     pub why: NoMarkReason,
-    /// The highest value below all failed ones that met the objective; not confirmed.
+    /// The highest value below all failed ones that met the objective; not confirmed. Absent if there is none.
     pub highest_met: Option<f64>,
-    /// Where the objective is just met; absent where the probes do not show it.
+    /// Estimate of the value at which the objective is just met; absent if the probes do not determine it.
     pub estimate: Option<Estimate>,
-    /// The lowest value that was shown to fail.
+    /// The lowest value that failed; absent if none failed.
     pub lowest_failed: Option<f64>,
-    /// Why that one failed.
+    /// Codes of the reasons why that value failed.
     pub limited_by: Vec<ReasonCode>,
 }
 
-/// Why there is no mark.
+/// The reason why there is no mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NoMarkReason {
-    /// No value met the objective, down to the lowest that was tried.
+    /// No value met the objective, not even the lowest one probed.
     BelowLowest,
     /// The load generator reached its limit before the target did.
     ClientCeiling,
-    /// The longest probes are too short to show the percentile at these rates.
+    /// Even the longest probes are too short to judge the percentile at these rates.
     TooFewOps,
-    /// An op takes longer than a probe measures, even at the lowest value.
+    /// An op takes longer than a probe, even at the lowest value.
     OpsTooLong,
-    /// Probes or time ran out before a candidate was confirmed.
+    /// The search ran out of probes or time before a candidate was confirmed.
     BudgetSpent,
-    /// The target went away and did not come back.
+    /// The connection to the target was lost and could not be restored.
     TargetLost,
-    /// Acknowledged data were lost, duplicated or altered.
+    /// Acknowledged data were lost, duplicated, or altered.
     WrongData,
     /// The user stopped the search.
     Interrupted,
-    /// Closed load acknowledged nothing, so there is nothing to start from.
+    /// Nothing was acknowledged under closed load, so there is no value to start from.
     NothingAcknowledged,
 }

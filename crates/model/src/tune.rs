@@ -13,27 +13,28 @@ use super::limit::Limit;
 use super::named::named;
 use super::plan::{Unit, digest};
 
-/// A tuning and what came of it; part of a record.
+/// A tuning and its result; part of a record.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TuneRecord {
-    /// What is varied; every combination of their values is a configuration of the grid.
+    /// The axes. Every combination of their values is a configuration of the grid.
     pub axes: Vec<TuneAxis>,
-    /// What the best configuration has most, or least, of.
+    /// The figure to maximize or minimize.
     pub by: TuneFigure,
-    /// The stream that is measured.
+    /// Name of the measured stream.
     pub stream: String,
     /// Unit of its throughput.
     pub unit: Unit,
-    /// Closed sessions of every configuration; absent where they are an axis, with a rate, and in older records.
+    /// Number of closed sessions in every configuration; absent if sessions are an axis or the load has a rate, and in
+    /// older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<u32>,
-    /// What the tuning may do.
+    /// Limits of the tuning.
     pub policy: TunePolicy,
-    /// See [`TuneRecord::hash`].
+    /// Hash of the definition, see [`TuneRecord::hash`].
     pub definition_hash: String,
-    /// Measured configurations, in order.
+    /// The measured configurations, in order.
     pub trials: Vec<TrialRecord>,
-    /// How it ended; absent while it goes on.
+    /// Outcome; absent while the tuning is running.
     pub outcome: Option<TuneOutcome>,
 }
 
@@ -56,26 +57,26 @@ impl TuneRecord {
     }
 }
 
-/// What is varied, and the values that it may have.
+/// An axis of a tuning with its values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TuneAxis {
-    /// `batch`, `sessions`, `shards`, `replicas`, `rows`, `with.NAME` or `sim.NAME`.
+    /// Name: `batch`, `sessions`, `shards`, `replicas`, `rows`, `with.NAME`, or `sim.NAME`.
     pub name: String,
-    /// As the flag of this name takes them, in the order given; at least one.
+    /// Values in the syntax of the flag with this name, in the given order; at least one.
     pub values: Vec<String>,
 }
 
 named! {
-    /// What configurations are compared by.
+    /// The figure by which configurations are compared.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
     enum TuneFigure {
-        /// Units of the stream acknowledged per second: the more the better.
+        /// Acknowledged units of the stream per second; higher is better.
         #[default]
         Throughput = "throughput",
-        /// CPU seconds of the target per row: the fewer the better.
+        /// CPU time of the target per row, in seconds; lower is better.
         ServerCpuPerRow = "server_cpu_per_row",
-        /// Bytes that the tables grew by per row: the fewer the better.
+        /// Growth of the tables in bytes per row; lower is better.
         DiskBytesPerRow = "disk_bytes_per_row",
     }
 }
@@ -87,161 +88,161 @@ impl TuneFigure {
     }
 }
 
-/// What a tuning may do.
+/// Limits of a tuning.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TunePolicy {
-    /// The order of configurations derives from it.
+    /// The seed from which the order of configurations is derived.
     pub seed: u64,
-    /// How often winner and runner-up are measured again, each.
+    /// Number of times that the winner and the runner-up are each measured again.
     pub confirmations: u32,
-    /// Measured configurations at most, repeats included.
+    /// Maximum number of measured configurations, including repeats.
     pub probes_max: u32,
-    /// Time of the whole tuning, nanoseconds.
+    /// Time limit of the whole tuning, in nanoseconds.
     pub budget_ns: u64,
-    /// What a configuration takes, nanoseconds, all included; as estimated before.
+    /// Estimated total duration of one configuration, in nanoseconds.
     pub trial_cost_ns: u64,
 }
 
 named! {
-    /// Why a configuration was measured.
+    /// Purpose of a trial.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
     enum TrialPurpose {
-        /// To find a good one.
+        /// To find a good configuration.
         #[default]
         Search = "search",
-        /// To tell the winner from the runner-up.
+        /// To distinguish the winner from the runner-up.
         Confirm = "confirm",
     }
 }
 
-/// What a measured configuration is good for.
+/// Whether the result of a configuration counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TrialVerdict {
-    /// Its figure counts.
+    /// The figure counts.
     Counts,
-    /// It missed an objective, such as no rejections: it cannot win.
+    /// The configuration missed an objective, such as no rejections, and cannot win.
     Missed,
-    /// The load generator, not the target, may have decided: it cannot win.
+    /// The load generator, not the target, may have limited the result. The configuration cannot win.
     Invalid,
     /// The figure was not measured.
     #[default]
     NotMeasured,
-    /// The target could not be reached, or refused the setting.
+    /// The target was unreachable or refused the setting.
     TargetLost,
-    /// What was acknowledged was not found as acknowledged.
+    /// Acknowledged rows were missing or wrong.
     WrongData,
     /// The user stopped the tuning.
     Interrupted,
 }
 
-/// One measured configuration: a finished run.
+/// A measured configuration: a completed run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialRecord {
-    /// From 1.
+    /// Number of the trial, from 1.
     pub number: u32,
-    /// Why it was measured.
+    /// Purpose of the trial.
     pub purpose: TrialPurpose,
     /// Position of the value on each axis, from 0.
     pub at: Vec<usize>,
-    /// What it is good for.
+    /// Whether the result counts.
     pub verdict: TrialVerdict,
-    /// Codes of the reasons where it does not count.
+    /// Codes of the reasons why the result does not count; otherwise empty.
     pub reasons: Vec<ReasonCode>,
-    /// Units of the stream acknowledged per second.
+    /// Acknowledged units of the stream per second.
     pub throughput_per_s: f64,
-    /// What configurations are compared by; absent where it was not measured.
+    /// The figure by which configurations are compared; absent if it was not measured.
     pub figure: Option<f64>,
-    /// What its run showed besides; absent where the target could not be reached.
+    /// Other figures of the run; absent if the target was unreachable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub showed: Option<RunObservations>,
-    /// Wall clock at its begin, RFC 3339, UTC.
+    /// Wall-clock time at the start, RFC 3339, UTC.
     pub started_at: String,
-    /// The whole run with settling, load and audit, nanoseconds.
+    /// Duration of the whole run including settling, load, and audit, in nanoseconds.
     pub took_ns: u64,
-    /// Where its own record is, below the tuning's directory.
+    /// Directory of the trial's own record, below that of the tuning.
     pub run: String,
 }
 
-/// What the run of a configuration showed besides its figure.
+/// Other figures of a configuration's run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunObservations {
-    /// Units per second that each op of the stream acknowledged, by name, where it has several.
+    /// Acknowledged units per second of each op of the stream, by name; empty if it has only one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub per_s_by_op: BTreeMap<String, f64>,
-    /// Greatest p99 of the stream's ops, nanoseconds.
+    /// Maximum p99 latency of the stream's ops, in nanoseconds.
     pub p99_ns: Option<u64>,
-    /// Busy share of the CPU of the busiest node; absent where the target does not report.
+    /// CPU use of the busiest node, as a fraction; absent if the target does not report it.
     pub target_cpu: Option<f64>,
-    /// Busy share of the load generator's CPU, the greatest of several; 1 is saturated.
+    /// CPU use of the busiest load generator, as a fraction; 1 is saturated.
     pub client_cpu: f64,
-    /// What kept it from being higher; absent where it was below saturation.
+    /// The resource that limited the run; absent below saturation.
     pub limit: Option<Limit>,
 }
 
-/// How a tuning ended.
+/// Outcome of a tuning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TuneOutcome {
-    /// There is a best configuration.
+    /// A best configuration was found.
     Best(BestConfiguration),
-    /// There is none that can be named with reason.
+    /// No best configuration can be named.
     NoBest(NoBest),
 }
 
-/// The best configuration, and whether it is really better than the next one.
+/// The best configuration, and whether it is significantly better than the runner-up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BestConfiguration {
-    /// Position of its value on each axis.
+    /// Position of its value on each axis, from 0.
     pub at: Vec<usize>,
-    /// Its values, by axis: what `--tuned` carries into other commands.
+    /// Its values by axis, which `--tuned` applies to other commands.
     pub values: BTreeMap<String, String>,
-    /// Mean of its figure in the confirming round; of all where there was none.
+    /// Mean of its figure in the confirming round; the mean of all its measurements if there was no such round.
     pub figure: f64,
-    /// The next best; absent where no other configuration counted.
+    /// The runner-up; absent if no other configuration counted.
     pub runner_up: Option<RunnerUp>,
-    /// Whether probes or time ran out before the search had settled.
+    /// Whether the tuning ran out of probes or time before the search was complete.
     pub cut_short: bool,
 }
 
 /// The configuration that the winner was compared with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunnerUp {
-    /// Position of its value on each axis.
+    /// Position of its value on each axis, from 0.
     pub at: Vec<usize>,
     /// Mean of its figure in the confirming round.
     pub figure: f64,
-    /// The winner's gain over it as a share, with 95% confidence, from the confirming round alone.
+    /// 95% confidence interval of the winner's gain over it, as a fraction, from the confirming round alone.
     pub gain95: [f64; 2],
-    /// Whether all of that interval is above zero; else neither is shown to be better.
+    /// Whether the whole interval is above zero. If not, neither is shown to be better.
     pub is_significant: bool,
-    /// Whether the confirming round measured about the same of both and does not distinguish them; then the best one is
-    /// the one with smaller values, if there is such a one.
+    /// Whether the confirming round gave about the same figure for both and cannot distinguish them. The best
+    /// configuration is then the one with the smaller values, if there is one.
     #[serde(default)]
     pub is_tied: bool,
 }
 
-/// Why there is no best configuration, and what is known all the same.
+/// The reason why there is no best configuration, and the best one so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NoBest {
-    /// Why.
+    /// The reason.
     pub why: NoBestReason,
-    /// The best so far, not confirmed.
+    /// The best configuration so far, not confirmed, as positions on each axis; absent if there is none.
     pub best_so_far: Option<Vec<usize>>,
 }
 
-/// Why there is no best configuration.
+/// The reason why there is no best configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NoBestReason {
-    /// No configuration counted.
+    /// No configuration gave a result that counts.
     NoneCounts,
-    /// Probes or time ran out before the confirming round.
+    /// The tuning ran out of probes or time before the confirming round.
     BudgetSpent,
-    /// The target went away and did not come back.
+    /// The connection to the target was lost and could not be restored.
     TargetLost,
-    /// Acknowledged data were lost, duplicated or altered.
+    /// Acknowledged data were lost, duplicated, or altered.
     WrongData,
     /// The user stopped the tuning.
     Interrupted,
