@@ -9,37 +9,37 @@ use super::numbers::round_to_u64;
 use super::plan::{Pace, Unit};
 use super::units::Rate;
 
-/// A command to a run, as `--control` reads it, one JSON object a line.
+/// A command to a run, as read from `--control`: one JSON object per line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
-    /// Ends the load as Ctrl-C does: once to finish the run with its audit, twice to end it at once.
+    /// Ends the load, like Ctrl-C: once to finish the run with its audit, twice to end it immediately.
     Stop,
     /// Runs a stream at another rate, in a new phase.
     Rate {
-        /// Its name in the plan.
+        /// Name of the stream in the plan.
         stream: String,
-        /// Units per second, of all load generators together; above 0.
+        /// Units per second over all load generators; above 0.
         per_s: f64,
     },
     /// Runs a stream with this number of closed sessions, in a new phase.
     Sessions {
-        /// Its name in the plan.
+        /// Name of the stream in the plan.
         stream: String,
-        /// Sessions of all load generators together; at least one for each of them.
+        /// Number of sessions over all load generators; at least one per load generator.
         sessions: u32,
-        /// So many of them come or go per second, of all load generators together; the new phase begins when all of
-        /// them are there. Absent: all at once.
+        /// Sessions added or removed per second, over all load generators; the new phase starts when the change is
+        /// complete. If absent, all change at once.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ramp_per_s: Option<f64>,
     },
-    /// Lets an experiment wait behind the trial that runs, until it is resumed.
+    /// Pauses an experiment after the current trial, until it is resumed.
     Pause,
-    /// Lets a paused experiment continue.
+    /// Resumes a paused experiment.
     Resume,
-    /// Keeps a sentence in the record, with its time.
+    /// Adds a note to the record, with its time.
     Note {
-        /// The sentence, at most 1,000 characters.
+        /// Text of the note, at most 1,000 characters.
         text: String,
     },
 }
@@ -70,46 +70,47 @@ impl Command {
     }
 }
 
-/// What a command changed.
+/// The change that a command made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Change {
     /// The load ended.
     Stop,
-    /// A stream got another pace, and a new phase began.
+    /// The pace of a stream changed, and a new phase started.
     Pace {
-        /// Its name.
+        /// Name of the stream.
         stream: String,
-        /// What its rate counts.
+        /// The unit of its rates.
         unit: Unit,
-        /// Its pace until then, of all load generators together.
+        /// Previous pace, over all load generators.
         from: Pace,
-        /// Its pace from then on, of all load generators together.
+        /// New pace, over all load generators.
         to: Pace,
-        /// Its sessions came or went one by one before that, so many per second, in a phase that is in no result.
+        /// Sessions added or removed per second, in a preceding phase that is excluded from all results; absent if all
+        /// changed at once.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ramp_per_s: Option<f64>,
     },
-    /// An experiment waited between two trials; its budget did not run meanwhile.
+    /// An experiment was paused between two trials; the pause did not count against its budget.
     Pause {
-        /// How long.
+        /// Duration of the pause in nanoseconds.
         lasted_ns: u64,
     },
-    /// Nothing: a sentence was noted.
+    /// No change: a note was added.
     Note {
-        /// The sentence.
+        /// Text of the note.
         text: String,
     },
 }
 
-/// A command that a run obeyed. Its plan, and that one's hash, stay as they were.
+/// A command that a run executed. The run's plan and its hash remain unchanged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InterventionRecord {
-    /// When it took effect, as the times of the phases count.
+    /// Time at which it took effect, in nanoseconds from the start of the run, like the times of phases.
     pub time_ns: u64,
-    /// The phase that began with it; where none did, the one in which it came.
+    /// Name of the phase that started with it; if none did, of the phase in which it was received.
     pub phase: String,
-    /// Who sent the command; absent in older records, and of a pause.
+    /// The sender of the command; absent in older records and for a pause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<CommandSender>,
     /// What it changed.
@@ -117,13 +118,13 @@ pub struct InterventionRecord {
     pub change: Change,
 }
 
-/// Who sends commands to a run.
+/// The sender of commands to a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandSender {
-    /// A browser with the live page.
+    /// The live page in a browser.
     Page,
-    /// The source of `--control`.
+    /// The input of `--control`.
     Control,
 }
 
@@ -134,78 +135,78 @@ impl InterventionRecord {
     }
 }
 
-/// Why a run refused a command.
+/// The reason why a run refused a command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "refusal", rename_all = "snake_case")]
 pub enum Refusal {
-    /// Too many commands wait.
+    /// Too many commands are waiting.
     QueueFull,
-    /// The run is over.
+    /// The run has ended.
     RunOver,
-    /// Its tables are being filled before the first phase with a pace.
+    /// Tables are being filled before the first phase with a pace.
     BeforePaces,
-    /// The last phase with a pace is over, or is before a new one could begin.
+    /// The last phase with a pace has ended, or would end before a new one could start.
     PacesOver,
-    /// It ends by a number of rows, which are counted by phase.
+    /// The run ends after a number of rows, which are counted per phase.
     EndsByRows,
-    /// As many phases were begun as a run may have.
+    /// The run has already started the maximum number of phases.
     TooManyChanges {
-        /// How many.
+        /// The maximum.
         most: u32,
     },
     /// The plan has no such stream.
     UnknownStream {
-        /// Those that it has.
+        /// The streams of the plan.
         streams: Vec<String>,
     },
-    /// That is the stream's pace already.
+    /// The stream already has this pace.
     Unchanged,
-    /// A ramp has no rate above 0, or leads from or to a rate.
+    /// The ramp's rate is not above 0, or the stream's pace before or after it is a rate.
     NotARamp,
-    /// The phase is over before the ramp would be.
+    /// The phase would end before the ramp.
     RampTooLong {
-        /// How long the ramp takes.
+        /// Duration of the ramp in seconds.
         takes_s: f64,
-        /// How long the phase still lasts.
+        /// Remaining duration of the phase in seconds.
         left_s: f64,
     },
-    /// Sessions come or go one by one.
+    /// A ramp is still in progress.
     RampGoesOn {
-        /// How long they still do.
+        /// Remaining duration of the ramp in seconds.
         left_s: f64,
     },
-    /// A single run has no trials between which it could wait.
+    /// A single run has no trials between which it could pause.
     NoTrials,
-    /// The stream is closed in every phase of the plan: its sessions make their next op ahead, which would
-    /// take arrivals of an open load from sessions that are free.
+    /// The stream is closed in every phase of the plan. Its sessions generate their next op in advance, which would
+    /// take arrivals of an open load away from idle sessions.
     StaysClosed,
-    /// The rate is 0, or no number.
+    /// The rate is 0 or not a number.
     NotARate,
-    /// No load generator can pace the rate.
+    /// The rate is too high for the load generators to pace.
     RateTooHigh {
-        /// Units per second, of all load generators together.
+        /// Maximum rate in units per second, over all load generators.
         most_per_s: f64,
     },
-    /// Not every load generator would have a session.
+    /// There would be fewer sessions than load generators.
     TooFewSessions {
-        /// The least.
+        /// The minimum.
         least: u32,
     },
-    /// More sessions than a run opens.
+    /// The number of sessions exceeds the maximum of a run.
     TooManySessions {
-        /// The most.
+        /// The maximum.
         most: u32,
     },
     /// The note is empty.
     EmptyNote,
     /// The note is too long.
     NoteTooLong {
-        /// Characters.
+        /// Maximum number of characters.
         most: u32,
     },
-    /// As many notes were kept as a record may hold.
+    /// The record already holds the maximum number of notes.
     TooManyNotes {
-        /// How many.
+        /// The maximum.
         most: u32,
     },
 }

@@ -6,57 +6,58 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What limited a measured phase that was at or beyond saturation.
+/// The limit of a measured phase at or beyond saturation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Limit {
     /// Name of the phase.
     pub phase: String,
-    /// Why it counts as saturated.
+    /// The sign of saturation.
     pub saturation: SaturationSign,
-    /// The resource; absent: not identified.
+    /// The limiting resource; absent if it was not identified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<LimitingResource>,
-    /// The runner-up; where no resource is named, the one that came nearest to its limit.
+    /// The resource that came second; if no limiting resource was identified, the one closest to its limit. Absent if
+    /// there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<LimitingResource>,
-    /// Resources of the target that no telemetry showed.
+    /// Resources of the target for which there was no telemetry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<Resource>,
 }
 
-/// Why a phase counts as saturated; the first of these that holds.
+/// The sign that a phase was saturated: the first of these that applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SaturationSign {
-    /// Closed load, in which the next op is sent as soon as the one before it completes.
+    /// Closed load: each session sends its next op as soon as the previous one completes.
     ClosedLoad,
     /// The load generator offered less than planned.
     NotOffered,
-    /// Less was acknowledged than offered, or ops were dropped.
+    /// The target acknowledged less than was offered, or ops were dropped.
     NotAcknowledged,
     /// The target rejected ops for lack of capacity.
     Rejected,
-    /// Ops waited longer for a session than for the response.
+    /// Ops waited longer for a session than for their response.
     SessionWait,
     /// An objective was missed, and not only because too few ops were measured to judge it.
     Objective,
 }
 
-/// A resource and how near it was to its limit.
+/// A resource and how close it was to its limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitingResource {
-    /// Which kind.
+    /// Kind of the resource.
     pub resource: Resource,
-    /// The source of telemetry that showed it, as in `target_telemetry`; absent for the load.
+    /// The source of its telemetry, as in `target_telemetry`; absent for figures of the load itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The node, disk or network, where there are several.
+    /// The node, disk, or network; absent if there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
-    /// The program of the target's processes, where their part of the host's CPU is part of the evidence.
+    /// Name of the target's program, if its part of the host's CPU time is part of the evidence; otherwise absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// What says so, the most telling figure first.
+    /// The evidence, strongest first.
     pub evidence: Vec<Evidence>,
 }
 
@@ -68,7 +69,7 @@ impl LimitingResource {
     }
 }
 
-/// What can keep a run from being faster.
+/// A resource that can limit a run.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -78,23 +79,23 @@ pub enum Resource {
     LoadGenerator,
     /// The CPU of a node or host.
     Cpu,
-    /// One node, whose CPU is busy while the others have room.
+    /// The CPU of one node, while the other nodes have capacity left.
     HotNode,
-    /// A disk: its throughput, or its credit.
+    /// A disk: its throughput or its I/O credit.
     Disk,
     /// A network.
     Network,
     /// Locks that sessions wait for.
     Locks,
-    /// The pool that executes work: too few places, or too short a queue.
+    /// The thread pool that executes writes: too few threads, or too short a queue.
     WritePool,
-    /// Parts that are made faster than the target merges them.
+    /// Data parts, created faster than the target merges them.
     Parts,
-    /// Replication, which is paused until a slower node has caught up.
+    /// Replication, paused until a slower node has caught up.
     Replication,
     /// Compaction that cannot keep up with writes.
     Compaction,
-    /// Writes that the storage engine stops to catch up.
+    /// Writes, stopped by the storage engine so that it can catch up.
     WriteStalls,
     /// Work that the target queues because it considers itself overloaded.
     AdmissionControl,
@@ -104,63 +105,64 @@ pub enum Resource {
     Batch,
 }
 
-/// A figure that speaks for a resource.
+/// A figure that indicates the limiting resource.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
-    /// Which.
+    /// The figure.
     pub figure: LimitFigure,
-    /// Its value, in the figure's unit.
+    /// The value, in the figure's unit.
     pub value: f64,
 }
 
-/// Utilization, saturation, and errors of resources, and the settings of a load.
+/// Figures of utilization, saturation, and errors of resources, and settings of the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitFigure {
-    /// Utilization: busy part of the time, 0 to 1.
+    /// Utilization: fraction of the time that the resource was busy, 0 to 1.
     Busy,
-    /// The same of the last third of the phase, where it is more, and decides.
+    /// The same over the last third of the phase; stated only if it is higher, and then used in place of the whole
+    /// phase.
     BusyAtEnd,
-    /// The same of the other nodes, on average.
+    /// The same for the other nodes, on average.
     OthersBusy,
-    /// The part of a host's CPU time that the target's own processes took, 0 to 1.
+    /// Fraction of a host's CPU time used by the target's own processes, 0 to 1.
     OfServer,
-    /// The part that the load generator took, 0 to 1.
+    /// Fraction of a host's CPU time used by the load generator, 0 to 1.
     OfLoadGenerator,
-    /// The cores of a quota; `busy` is a part of them then.
+    /// Cores of a CPU quota; `busy` is then a fraction of these.
     QuotaCores,
-    /// Saturation: part of the time in whose periods a quota of CPU was used up, 0 to 1.
+    /// Saturation: fraction of the time, by quota period, in which a CPU quota was used up, 0 to 1.
     Throttled,
-    /// Utilization: what is left of a credit, 0 to 1.
+    /// Utilization: remaining fraction of a credit, 0 to 1.
     CreditLeft,
     /// Utilization: bytes per second.
     BytesPerS,
-    /// The bytes per second that can be transferred.
+    /// Maximum transfer rate in bytes per second.
     SpeedBytesPerS,
-    /// Utilization: throughput as a part of the load generator's ceiling.
+    /// Utilization: throughput as a fraction of the load generator's ceiling.
     OfCeiling,
-    /// Saturation: tasks, or sessions, that wait on average.
+    /// Saturation: average number of waiting tasks or sessions.
     Waiting,
-    /// Saturation: part of the samples in which something waited, 0 to 1.
+    /// Saturation: fraction of the samples in which something waited, 0 to 1.
     WaitingPart,
-    /// Saturation: part of the time in which the target held writes back, 0 to 1.
+    /// Saturation: fraction of the time in which the target held back writes, 0 to 1.
     Paused,
-    /// Saturation: 1 is what the target considers an overload.
+    /// Saturation: overload as the target defines it; 1 is overloaded.
     Overload,
-    /// Saturation: parts of the fullest partition.
+    /// Saturation: number of data parts in the partition with the most.
     Parts,
-    /// Saturation: inserts that the target holds up, on average.
+    /// Saturation: average number of inserts that the target delays.
     DelayedInserts,
-    /// Saturation: times per second that the target stopped writes.
+    /// Saturation: number of times per second that the target stopped writes.
     StallsPerS,
-    /// Saturation: part of the planned load that was offered, 0 to 1.
+    /// Saturation: fraction of the planned load that was offered, 0 to 1.
     Offered,
-    /// Errors: rejected part of the ops, 0 to 1.
+    /// Errors: fraction of the ops that were rejected, 0 to 1.
     RejectedOps,
-    /// Errors: tasks that the target counted as rejected, per second.
+    /// Errors: number of tasks per second that the target counted as rejected.
     RejectedPerS,
-    /// Sessions of the load.
+    /// Number of sessions of the load.
     Sessions,
-    /// Rows of an op on average.
+    /// Average number of rows per op.
     RowsPerOp,
 }

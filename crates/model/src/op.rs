@@ -120,7 +120,7 @@ named! {
         Float = "float",
         /// Boolean.
         Boolean = "boolean",
-        /// Point in time, milliseconds, UTC.
+        /// Point in time in milliseconds, UTC.
         Timestamp = "timestamp",
         /// Text.
         Text = "text",

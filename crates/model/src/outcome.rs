@@ -19,33 +19,33 @@ pub enum Certainty {
 }
 
 named! {
-    /// What kind of failure it was, in words that mean the same for every target.
+    /// The kind of a failure, with the same meaning for every target.
     #[derive(
         Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
     )]
     #[serde(rename_all = "snake_case")]
     enum ErrorClass {
-        /// Could not connect, or the connection was cut.
+        /// Connecting failed, or the connection was lost.
         Connection = "connection",
-        /// No answer within the plan's time-out.
+        /// No response before the plan's timeout.
         Timeout = "timeout",
-        /// Refused for lack of capacity: full queue, too many connections, back-pressure.
+        /// Rejected for lack of capacity, such as a full queue, too many connections, or back-pressure.
         Rejected = "rejected",
-        /// Refused for a conflict with other work; asking again is legitimate.
+        /// Refused because of a conflict with other work; a retry is legitimate.
         Conflict = "conflict",
-        /// A constraint refused the row (unique, check, not null).
+        /// Refused because of a constraint (unique, check, or not null).
         Constraint = "constraint",
         /// A value does not fit its column.
         Data = "data",
-        /// The statement itself is wrong: syntax, missing table, missing right.
+        /// The statement is invalid: syntax, a missing table, or a missing privilege.
         Statement = "statement",
-        /// The user or the password was refused.
+        /// The user or password was refused.
         Authentication = "authentication",
-        /// Disk full, out of memory.
+        /// The disk is full, or memory is exhausted.
         Resource = "resource",
-        /// The server is shutting down, starting up or failing over.
+        /// The server is shutting down, starting, or failing over.
         Unavailable = "unavailable",
-        /// The answer was not what the protocol allows.
+        /// The response violates the protocol.
         Protocol = "protocol",
     }
 }

@@ -19,44 +19,44 @@ pub const PLAN_SCHEMA: &str = "highwater-plan/1";
 /// Work and arrivals of every stream are divided into this many lanes; a share takes whole lanes.
 pub const LANES: u32 = 64;
 
-/// The frozen intention of a run.
+/// The fixed definition of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
-    /// [`PLAN_SCHEMA`].
+    /// Version of the plan format, [`PLAN_SCHEMA`].
     pub schema: String,
-    /// The workload that runs.
+    /// The workload.
     pub workload: WorkloadPlan,
-    /// Everything random derives from it.
+    /// The seed from which all random values are derived.
     pub seed: Seed,
-    /// Streams, side by side.
+    /// The streams, which run concurrently.
     pub streams: Vec<StreamPlan>,
-    /// Warm-up and measured steps, in order; load, drain and audit are described by the fields below.
+    /// Warm-up and measured steps, in order; load, drain, and audit are described by the fields below.
     pub phases: Vec<PhasePlan>,
-    /// Ends a measured phase before its duration is over.
+    /// The rule that ends a measured phase before its duration is over.
     pub stop: StopRule,
-    /// What must hold for the run to have met its purpose; empty: no objective.
+    /// The objectives of the run; may be empty.
     pub objectives: Vec<Objective>,
     /// When throughput counts as steady.
     #[serde(default, skip_serializing_if = "is_default")]
     pub steadiness: SteadinessRule,
-    /// What to do with an op that failed.
+    /// When and how failed ops are retried.
     pub retry: RetryPlan,
-    /// An op without an answer after this long is timed out; its effect is then unknown.
+    /// Time after which an op without a response is timed out; its outcome is then unknown.
     pub timeout: Nanos,
-    /// How long the drain waits for answers after the last phase.
+    /// Maximum time that the drain waits for responses after the last phase.
     pub drain_limit: Nanos,
-    /// The check of the data after the run.
+    /// The audit: the check of the stored data after the run.
     pub audit: AuditPlan,
-    /// Which part of the plan this process takes. Not part of the hash.
+    /// The part of the plan that this process runs. Not part of the hash.
     pub share: Share,
 }
 
 /// When throughput counts as steady over a measured phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SteadinessRule {
-    /// The greatest change over the phase, parts per million of the mean.
+    /// Maximum change over the phase, in parts per million of the mean.
     pub within_ppm: u32,
-    /// The measurement is not valid unless this is shown.
+    /// Whether the measurement is valid only if steady throughput is shown.
     pub required: bool,
 }
 
@@ -74,89 +74,89 @@ impl Default for SteadinessRule {
     }
 }
 
-/// Which workload, exactly.
+/// The identity of a workload.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadPlan {
-    /// Its name.
+    /// Name of the workload.
     pub name: String,
-    /// Its version.
+    /// Version of the workload.
     pub version: u32,
     /// Hash of everything that determines the rows and the ops.
     pub fingerprint: String,
-    /// All parameters, resolved.
+    /// All parameters with their effective values.
     pub parameters: BTreeMap<String, String>,
-    /// Rows to load before the first phase.
+    /// Number of rows to load before the first phase.
     pub rows_to_load: u64,
     /// Rows per insert op while loading.
     pub load_batch: u64,
-    /// Different rows that there are, where rows are written again and again.
+    /// Number of different rows, if rows are overwritten repeatedly; otherwise absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distinct_rows: Option<u64>,
-    /// Queries are sent with their values in the text, not as parameters of prepared statements.
+    /// Whether queries are sent with their values in the SQL text, rather than as parameters of prepared statements.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub literals: bool,
 }
 
 named! {
-    /// What a stream counts in, and what its rate is a rate of.
+    /// The unit in which a stream is counted and its rate is stated.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
     enum Unit {
         /// Rows written.
         Rows = "rows",
-        /// Queries answered.
+        /// Completed queries.
         #[default]
         Queries = "queries",
-        /// Transactions committed, of several statements each.
+        /// Committed transactions of several statements each.
         Transactions = "transactions",
     }
 }
 
-/// How the arrivals of an open pace are spread.
+/// The distribution of the arrivals of an open pace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrivals {
-    /// Evenly.
+    /// Evenly spaced.
     Constant,
-    /// Independent exponential gaps.
+    /// Independent exponential gaps: a Poisson process.
     #[default]
     Poisson,
 }
 
-/// Ops with weights, run at one pace.
+/// A stream: ops with weights, run at one pace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamPlan {
-    /// Its name in the workload: a stream's, or an op's.
+    /// Name of the stream in the workload, or of a single op.
     pub name: String,
     /// Unit of its rates.
     pub unit: Unit,
-    /// Rows per op of a stream that counts rows, else 1.
+    /// Rows per op if the stream counts rows, otherwise 1.
     pub units_per_op: u64,
-    /// One pace per measured step; the warm-up has the first one.
+    /// One pace per measured step; the warm-up uses the first one.
     pub paces: Vec<Pace>,
-    /// Sessions that an open pace may use at once: the bound of ops in flight.
+    /// Maximum number of sessions for an open pace, and therefore of ops in flight.
     pub sessions: u32,
-    /// How open arrivals are spread.
+    /// The distribution of open arrivals.
     pub arrivals: Arrivals,
-    /// Closed sessions started per second; all at once when absent.
+    /// Closed sessions started per second; absent if all start at once.
     pub spawn_rate: Option<Rate>,
-    /// Pause of a closed session between a response and its next op.
+    /// Think time of a closed session between a response and its next op; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<Nanos>,
 }
 
-/// When the ops of a stream are sent.
+/// The pace of a stream: when its ops are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Pace {
-    /// At a rate, in the stream's units, whatever the target answers.
+    /// Open load: at a rate in the stream's units, regardless of responses.
     Open {
         /// Units per second.
         rate: Rate,
     },
-    /// Each session sends the next op when the one before was answered.
+    /// Closed load: each session sends its next op when the previous one completes.
     Closed {
-        /// How many.
+        /// Number of sessions.
         sessions: u32,
     },
 }
@@ -164,65 +164,64 @@ pub enum Pace {
 /// A phase with a pace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PhasePlan {
-    /// `warm-up`, `measure`, or `step 1` …
+    /// Name, such as `warm-up`, `measure`, or `step 1`.
     pub name: String,
-    /// Whether it is measured.
+    /// Kind of the phase.
     pub kind: PhaseKind,
     /// Position in [`StreamPlan::paces`].
     pub step: u32,
-    /// Its length, unless the stop rule ends it.
+    /// Duration, unless the stop rule ends the phase earlier.
     pub duration: Nanos,
-    /// It ends as soon as throughput is steady as the plan's rule has it; a warm-up's alone.
+    /// Whether the phase ends as soon as throughput is steady by the plan's rule; for warm-ups only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub until_steady: bool,
 }
 
-/// What a phase is for.
+/// The kind of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PhaseKind {
     /// Tables are created and filled.
     Load,
-    /// Left out of every result.
+    /// Warm-up, excluded from every result.
     WarmUp,
     /// Measured.
     Measure,
-    /// Waits for the answers that are still out.
+    /// Waits for outstanding responses.
     Drain,
-    /// The data are checked.
+    /// The stored data are checked.
     Audit,
 }
 
-/// Ends a measured phase early.
+/// The rule that ends a measured phase early.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StopRule {
-    /// Stop after so many rows were sent by all streams that count rows.
+    /// Number of rows, over all streams that count rows, after which to stop; absent if there is no limit.
     pub rows: Option<u64>,
-    /// Whether those rows are counted from the table's beginning: what is there already is not
-    /// written again.
+    /// Whether these rows are counted from the beginning of the table, so that existing rows are not written again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fills: bool,
-    /// Not before this much of the measured phase is over.
+    /// Minimum duration of the measured phase before the rule can end it.
     pub minimum: Nanos,
-    /// Stop when this holds; looked at once a second.
+    /// Condition that ends the phase, checked once per second; absent if there is none.
     pub until: Option<Predicate>,
-    /// Stop the whole run when an objective can no longer be met.
+    /// Whether to stop the whole run when an objective can no longer be met.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_miss: bool,
 }
 
-/// What a stop rule can wait for.
+/// A condition that ends a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Predicate {
-    /// Half width of the throughput's 95% confidence interval, relative to its mean.
+    /// The half-width of the throughput's 95% confidence interval, relative to its mean, is below a limit.
     RelativeCiBelow {
-        /// In millionths.
+        /// The limit in millionths.
         ppm: u32,
     },
-    /// So many failed ops.
+    /// The number of failed ops exceeds a limit.
     ErrorsAbove {
-        /// Count.
+        /// The limit.
         count: u64,
     },
 }
@@ -237,45 +236,45 @@ impl Predicate {
     }
 }
 
-/// One thing that must hold in every measured step, for every stream that it applies to.
+/// An objective for every measured step and every stream that it applies to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Objective {
-    /// A percentile of the latency.
+    /// A limit for a percentile of the latency.
     Latency {
-        /// 990,000 for p99.
+        /// The percentile in millionths: 990,000 for p99.
         quantile_ppm: u32,
-        /// Greatest latency allowed.
+        /// Maximum latency.
         max: Nanos,
-        /// The op, or the stream, that it is about; absent: each op.
+        /// Name of the op or stream that it applies to; absent for every op.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         op: Option<String>,
     },
-    /// A percentile of the row latency: waiting for the batch to fill, and the op's latency.
+    /// A limit for a percentile of the row latency: the wait for the batch to fill, plus the op's latency.
     RowLatency {
-        /// 990,000 for p99.
+        /// The percentile in millionths: 990,000 for p99.
         quantile_ppm: u32,
-        /// Greatest latency allowed.
+        /// Maximum row latency.
         max: Nanos,
     },
-    /// Share of ops that failed or were dropped, of those offered.
+    /// A limit for the fraction of offered ops that fail or are dropped.
     Errors {
-        /// In millionths.
+        /// The limit in millionths.
         max_ppm: u32,
     },
-    /// Share of ops that the target rejected for lack of capacity.
+    /// A limit for the fraction of ops that the target rejects for lack of capacity.
     Rejected {
-        /// In millionths.
+        /// The limit in millionths.
         max_ppm: u32,
     },
-    /// Acknowledged units per second.
+    /// A minimum for the acknowledged units per second.
     Throughput {
-        /// At least this.
+        /// The minimum.
         min: Rate,
     },
-    /// Busy share of the CPU of the target's busiest node, over the measured phases.
+    /// A limit for the CPU use of the target's busiest node over the measured phases.
     Cpu {
-        /// In millionths.
+        /// The limit in millionths.
         max_ppm: u32,
     },
 }
@@ -297,27 +296,27 @@ impl Objective {
     }
 }
 
-/// What is done with an op that failed and certainly was not applied.
+/// Handling of ops that failed and were certainly not applied.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RetryPlan {
-    /// Further attempts; 0: none.
+    /// Maximum number of retries; 0 for none.
     pub attempts: u32,
-    /// Wait before the first further attempt; doubled each time, at most one second.
+    /// Delay before the first retry; doubled for each further one, up to one second.
     pub backoff: Nanos,
-    /// How long a session tries to reconnect before the target counts as lost.
+    /// Maximum time that a session tries to reconnect before the connection to the target counts as lost.
     pub reconnect_limit: Nanos,
 }
 
-/// The check of the data.
+/// The check of the stored data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditPlan {
-    /// How much is compared.
+    /// The level of comparison.
     pub level: AuditLevel,
-    /// Bound of its duration.
+    /// Time limit.
     pub limit: Nanos,
 }
 
-/// How much an audit compares.
+/// The level of comparison of an audit.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -326,22 +325,22 @@ pub enum AuditLevel {
     /// Nothing.
     #[default]
     Off,
-    /// Rows per key bucket.
+    /// Rows are counted per key bucket.
     Count,
-    /// Rows and checksums per key bucket; a sample and every unknown row read back.
+    /// Rows and checksums per key bucket are compared; a sample, and every row with an unknown outcome, is read back.
     Sums,
-    /// Every row read back.
+    /// Every row is read back.
     Full,
 }
 
 /// One load generator's part of a plan: the lanes l with l mod `of` = `index` - 1.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Share {
-    /// From 1.
+    /// Number of the share, from 1.
     pub index: u32,
-    /// At least 1, at most [`LANES`].
+    /// Number of shares; from 1 to [`LANES`].
     pub of: u32,
-    /// When the first phase begins (RFC 3339), for all shares alike.
+    /// Common start time of the first phase of all shares (RFC 3339); absent to start at once.
     pub start_at: Option<String>,
 }
 

@@ -15,57 +15,58 @@ use super::plan::{Unit, digest};
 use super::search::Estimate;
 use super::units::is_default;
 
-/// Label of a size's runs with the number of nodes.
+/// Label that holds the number of nodes of a size's run.
 pub const NODES_LABEL: &str = "nodes";
 
-/// Label of the run of a node alone with the node's number.
+/// Label that holds the number of a node that is measured alone.
 pub const NODE_LABEL: &str = "node";
 
-/// A growth and what came of it; part of a record.
+/// A growth and its result; part of a record.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScaleRecord {
-    /// What is made at each size.
+    /// The measurement made at each size.
     pub each: ScaleEach,
-    /// The stream that is measured.
+    /// Name of the measured stream.
     pub stream: String,
     /// Unit of its throughput.
     pub unit: Unit,
-    /// Where the cluster is, as it was given, `{nodes}` for its size; without passwords.
+    /// Target URLs as given, with `{nodes}` for the size; without passwords.
     pub targets: Vec<String>,
-    /// The cluster file by which it is started for each size; absent where there is one of each size already.
+    /// The cluster file that starts the cluster at each size; absent if a cluster of each size already exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_file: Option<String>,
-    /// It was started without its quotas.
+    /// Whether the cluster was started without its quotas.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_quotas: bool,
-    /// Every node holds all rows, as the cluster file says.
+    /// Whether every node holds all rows, as stated in the cluster file.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rows_everywhere: bool,
     /// Sizes in ascending order; at least two.
     pub sizes: Vec<ScaleSize>,
-    /// How the cluster becomes so large.
+    /// How the cluster reaches the next size.
     pub start: ClusterStart,
-    /// No larger size is measured than the first that reaches this, in units per second.
+    /// Throughput, in units per second, at which the growth ends: larger sizes than the first that reaches it are not
+    /// measured. Absent if there is none.
     pub until_per_s: Option<f64>,
-    /// Axes of the tuning at each size, as they were given.
+    /// Axes of the tuning at each size, as given.
     pub over: Vec<String>,
-    /// What one node costs per hour, in any currency.
+    /// Price of one node per hour, in any currency; absent if not given.
     pub price_per_node_hour: Option<f64>,
-    /// Time of the whole growth, nanoseconds; absent: no limit.
+    /// Time limit of the whole growth, in nanoseconds; absent if there is none.
     pub budget_ns: Option<u64>,
-    /// What a size takes, nanoseconds, all included; as estimated before.
+    /// Estimated total duration of one size, in nanoseconds.
     pub trial_cost_ns: u64,
-    /// See [`ScaleRecord::hash`].
+    /// Hash of the definition, see [`ScaleRecord::hash`].
     pub definition_hash: String,
-    /// Which of several variants that are measured in turns this is; absent where there is one growth.
+    /// The variant that this growth measures, if several are measured in turn; absent if there is only one growth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<GrowthVariant>,
-    /// The nodes that are measured alone before the first size.
+    /// Nodes measured alone before the first size.
     #[serde(default, skip_serializing_if = "NodesAlone::is_none")]
     pub alone: NodesAlone,
-    /// Measured sizes, in order.
+    /// The measured sizes, in order.
     pub trials: Vec<ScaleTrial>,
-    /// How it ended; absent while it goes on.
+    /// Outcome; absent while the growth is running.
     pub outcome: Option<ScaleOutcome>,
 }
 
@@ -88,36 +89,36 @@ impl ScaleRecord {
     }
 }
 
-/// A variant of a target that is measured in turns with others, each of which has a record of its own.
+/// A variant of a target, measured in turn with others. Each has its own record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GrowthVariant {
-    /// Its name.
+    /// Name of the variant.
     pub name: String,
-    /// The command that configures the target before each size, without passwords.
+    /// The command that configures the target before each size, without passwords; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// IDs of the records of all variants by name, this one included; they are stored beside each other.
+    /// IDs of the records of all variants by name, including this one. Their directories are next to each other.
     pub all: BTreeMap<String, String>,
-    /// IDs of the records that this call resumed, by name: they hold the sizes of a variant that was stopped before its
-    /// next one, and so has no record of `all`.
+    /// IDs of the records that this growth resumed, by name. They hold the sizes of a variant that was stopped before
+    /// its next size and therefore has no record in `all`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub before: BTreeMap<String, String>,
 }
 
-/// Nodes that are measured alone, each started as a cluster of one, because nodes are not equal.
+/// Nodes measured alone, each as a cluster of one node, because nodes may differ.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodesAlone {
-    /// How many are to be, from node 1 on; 0: none.
+    /// Number of nodes to measure alone, starting with node 1; 0 for none.
     pub nodes: u32,
-    /// Why none is; absent where they are, and where no cluster is started.
+    /// The reason why no node is measured alone; absent if nodes are, and if no cluster is started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,
-    /// Settings that depend on the size, as they are for one node.
+    /// Settings that depend on the size, with their values for one node.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
-    /// What one takes, nanoseconds; as estimated before.
+    /// Estimated duration of one measurement, in nanoseconds.
     pub trial_cost_ns: u64,
-    /// Those that were measured, in order.
+    /// The completed measurements, in order.
     pub trials: Vec<ScaleTrial>,
 }
 
@@ -137,89 +138,89 @@ impl NodesAlone {
     }
 }
 
-/// Why no node is measured alone.
+/// The reason why no node is measured alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LeftOut {
-    /// The user did not want it.
+    /// The user declined it.
     Declined,
-    /// There are more than are measured unless that is requested.
+    /// The cluster has more nodes than are measured alone without a request.
     TooMany,
-    /// The cluster file does not say that a node can be started without the others.
+    /// The cluster file does not state that a node can be started without the others.
     NotSeparate,
-    /// Only the user's own commands start nodes.
+    /// Nodes can be started only by the user's own commands.
     OwnCommands,
 }
 
 named! {
-    /// What is made at each size.
+    /// The measurement made at each size.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
     enum ScaleEach {
-        /// A search; the size's figure is the confirmed mark.
+        /// A search; the figure of the size is the confirmed mark.
         #[default]
         Find = "find",
-        /// A run; the size's figure is what was acknowledged.
+        /// A run; the figure of the size is its acknowledged throughput.
         Run = "run",
-        /// A tuning; the size's figure is the throughput of its best configuration.
+        /// A tuning; the figure of the size is the throughput of its best configuration.
         Tune = "tune",
     }
 }
 
 named! {
-    /// How the cluster becomes as large as a size.
+    /// How the cluster reaches the next size.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
     enum ClusterStart {
-        /// A new cluster for each size.
+        /// A new cluster is started for each size.
         #[default]
         Fresh = "fresh",
-        /// Nodes are added to the one that runs.
+        /// Nodes are added to the running cluster.
         Grow = "grow",
     }
 }
 
-/// A size, and the settings that depend on it.
+/// A size with the settings that depend on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScaleSize {
-    /// Nodes; at least 1.
+    /// Number of nodes; at least 1.
     pub nodes: u32,
-    /// By name, as the flag takes them.
+    /// Settings by name, in the syntax of the flag.
     pub settings: BTreeMap<String, String>,
 }
 
 named! {
-    /// Why a size was measured.
+    /// Purpose of a measurement.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
     enum ScalePurpose {
-        /// The smallest one.
+        /// The smallest size.
         First = "first",
-        /// A larger one.
+        /// A larger size.
         Grow = "grow",
-        /// One that was measured before: whether it is still what it was.
+        /// A size that was measured before, to find out whether its result is still the same.
         Again = "again",
-        /// A node of the largest size by itself: whether nodes are equal.
+        /// A node of the largest size alone, to find out whether nodes are equal.
         Alone = "alone",
     }
 }
 
-/// What a measured size is good for.
+/// Whether the result of a size counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SizeVerdict {
-    /// Its figure counts.
+    /// The figure counts.
     Counts,
-    /// It counts, but the run was not shown to meet its objective: it reaches no rate.
+    /// The figure counts, but the run was not shown to meet its objective, so it does not reach any requested rate.
     Missed,
-    /// There is no figure: no mark was confirmed, no configuration was the best, or nothing was acknowledged.
+    /// There is no figure: no mark was confirmed, there was no best configuration, or nothing was acknowledged.
     #[default]
     NotMeasured,
-    /// The load generator, not the target, may have decided.
+    /// The load generator, not the target, may have limited the result.
     ClientCeiling,
-    /// The target could not be reached, or went away.
+    /// The target was unreachable, or the connection to it was lost.
     TargetLost,
-    /// What was acknowledged was not found as acknowledged.
+    /// Acknowledged rows were missing or wrong.
     WrongData,
     /// The user stopped the growth.
     Interrupted,
@@ -232,53 +233,53 @@ impl SizeVerdict {
     }
 }
 
-/// A throughput that was predicted, per second.
+/// A predicted throughput, per second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PredictedRate {
-    /// Half of the measurements are above it.
+    /// Median of the predicted distribution.
     pub expected: f64,
-    /// Lower end of its 90% interval.
+    /// Lower bound of the 90% interval.
     pub low90: f64,
-    /// Upper end of its 90% interval.
+    /// Upper bound of the 90% interval.
     pub high90: f64,
 }
 
 impl PredictedRate {
-    /// Whether a measurement is in the interval.
+    /// Whether a measurement lies within the interval.
     pub fn holds(&self, per_s: f64) -> bool {
         (self.low90..=self.high90).contains(&per_s)
     }
 }
 
-/// One measured size: a finished run, or a finished experiment.
+/// A measured size: a completed run or experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScaleTrial {
-    /// From 1.
+    /// Number of the trial, from 1.
     pub number: u32,
-    /// Why it was measured.
+    /// Purpose of the measurement.
     pub purpose: ScalePurpose,
-    /// What was measured.
+    /// The measured size.
     pub size: ScaleSize,
-    /// The node that was measured alone; absent of a size.
+    /// The node measured alone; absent for a size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<u32>,
-    /// What was predicted from the smaller sizes before it was measured; absent where they are too few or too
-    /// small for that.
+    /// Throughput predicted from the smaller sizes before the measurement; absent if they are too few or too small for
+    /// a prediction.
     pub predicted: Option<PredictedRate>,
-    /// What it showed.
+    /// The result.
     pub figures: SizeFigures,
-    /// Wall clock at its begin, RFC 3339, UTC.
+    /// Wall-clock time at the start, RFC 3339, UTC.
     pub started_at: String,
-    /// All of it with the start of its cluster, settling, load and audit, nanoseconds.
+    /// Total duration in nanoseconds, including the start of the cluster, settling, load, and audit.
     pub took_ns: u64,
-    /// Of that, what made it ready and does not count in the budget, nanoseconds: the start of its cluster, data that
-    /// were brought back, its warm-up before quotas, tables that were filled.
+    /// Of this, preparation that does not count against the budget, in nanoseconds: starting the cluster, restoring
+    /// data, the warm-up before quotas, and filling tables.
     #[serde(default, skip_serializing_if = "is_default")]
     pub ready_ns: u64,
-    /// The warm-up before the quotas of its nodes began; absent where they began with the nodes.
+    /// The warm-up before the CPU quotas of the nodes started; absent if the quotas started with the nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_quota: Option<WarmUpRun>,
-    /// Where its own record is, below the growth's directory.
+    /// Directory of the trial's own record, below that of the growth.
     pub run: String,
 }
 
@@ -289,70 +290,72 @@ impl ScaleTrial {
     }
 }
 
-/// A run that makes a cluster warm before its quotas begin.
+/// A run that warms up a cluster before its CPU quotas start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WarmUpRun {
-    /// Length of its warm-up, nanoseconds.
+    /// Duration of the warm-up in nanoseconds.
     pub took_ns: u64,
-    /// Whether throughput was shown to be steady then; absent where that was not requested, or the user stopped it.
+    /// Whether throughput was then shown to be steady; absent if this was not requested, or if the user stopped the
+    /// warm-up.
     pub steady: Option<bool>,
-    /// Where its own record is, below the growth's directory.
+    /// Directory of the run's own record, below that of the growth.
     pub run: String,
 }
 
-/// What a size showed.
+/// The result of a size.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeFigures {
-    /// What it is good for.
+    /// Whether the result counts.
     pub verdict: SizeVerdict,
-    /// Codes of the reasons where it does not count.
+    /// Codes of the reasons why the result does not count; otherwise empty.
     pub reasons: Vec<ReasonCode>,
-    /// What to make of it by itself; absent where the target could not be reached.
+    /// The judgments of the run or experiment; absent if the target was unreachable.
     pub judgments: Option<Judgments>,
-    /// Units per second: the confirmed mark of a search, what a run acknowledged, what the best configuration of a
-    /// tuning made.
+    /// Throughput in units per second: the confirmed mark of a search, the acknowledged throughput of a run, or the
+    /// throughput of a tuning's best configuration.
     pub per_s: f64,
-    /// Units per second that each op of the stream acknowledged, by name, where it has several: of a run in itself, of
-    /// a search in the last probe that confirmed the mark, of a tuning in the last run of its best configuration.
+    /// Acknowledged units per second of each op of the stream, by name; empty if it has only one. For a search, from
+    /// the last probe that confirmed the mark; for a tuning, from the last run of its best configuration.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub per_s_by_op: BTreeMap<String, f64>,
-    /// Values of the best configuration of a tuning, by axis.
+    /// Values of a tuning's best configuration, by axis.
     pub best: BTreeMap<String, String>,
-    /// Where that lies with confidence: of a run the 95% interval of its throughput; absent where it is not known. In
-    /// older records of a search it is the 90% interval of its estimate.
+    /// The 95% interval of a run's throughput; absent if unknown. In older records of a search, the 90% interval of its
+    /// estimate.
     pub interval: Option<[f64; 2]>,
-    /// Where a search's objective is just met; absent where its probes do not show it.
+    /// Estimate of the value at which a search's objective is just met; absent if the probes do not determine it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
-    /// The lowest value above the confirmed one that a search showed to fail; absent where none was.
+    /// The lowest value above the confirmed one that failed in a search; absent if none failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<f64>,
-    /// Why that one failed.
+    /// Codes of the reasons why that value failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed_by: Vec<ReasonCode>,
-    /// Greatest p99 of the stream's ops in the last run, of a tuning in that of its best configuration,
-    /// nanoseconds.
+    /// Maximum p99 latency of the stream's ops in the last run, in nanoseconds. For a tuning, in the last run of its
+    /// best configuration.
     pub p99_ns: Option<u64>,
-    /// Sessions of the stream in the last run.
+    /// Number of sessions of the stream in the last run.
     pub sessions: u32,
-    /// Primary shards, where the target has any.
+    /// Number of primary shards; absent if the target has none.
     pub shards: Option<u64>,
-    /// Replicas of each shard, as they were requested, where the target has any; a size with fewer nodes holds fewer.
+    /// Number of replicas of each shard, as requested; absent if the target has none. A size with fewer nodes holds
+    /// fewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas: Option<u64>,
-    /// Busy share of the CPU of the busiest node in that run; absent where the target does not report.
+    /// CPU use of the busiest node in that run, as a fraction; absent if the target does not report it.
     pub target_cpu: Option<f64>,
-    /// Busy share of the load generator's CPU in that run, the greatest of several; 1 is saturated.
+    /// CPU use of the busiest load generator in that run, as a fraction; 1 is saturated.
     pub client_cpu: f64,
-    /// What kept it from being higher; absent where it was below saturation.
+    /// The resource that limited throughput; absent below saturation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
-    /// The warm-up of the last run ended at its limit, and throughput was not shown to be steady.
+    /// Whether the warm-up of the last run reached its time limit before throughput was shown to be steady.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub not_warm: bool,
-    /// Rows of the tables before the last run's measured phase.
+    /// Number of rows in the tables before the measured phase of the last run.
     pub rows: u64,
-    /// Whether the last run continued tables that were there.
+    /// Whether the last run continued existing tables.
     pub continued: bool,
 }
 
@@ -363,21 +366,21 @@ impl SizeFigures {
     }
 }
 
-/// How a growth ended.
+/// Outcome of a growth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ScaleOutcome {
-    /// Every size was measured.
+    /// All sizes were measured.
     Complete,
-    /// A size reached the rate that was requested; larger ones were not measured.
+    /// A size reached the requested rate; larger ones were not measured.
     Reached,
     /// The load generator reached its limit before the target did; larger sizes were not measured.
     ClientCeiling,
-    /// Time ran out.
+    /// The time limit was reached.
     BudgetSpent,
-    /// The target went away and did not come back.
+    /// The connection to the target was lost and could not be restored.
     TargetLost,
-    /// Acknowledged data were lost, duplicated or altered.
+    /// Acknowledged data were lost, duplicated, or altered.
     WrongData,
     /// The user stopped the growth.
     Interrupted,

@@ -62,7 +62,7 @@ pub mod names {
     pub const STANDBY: &str = "standby";
     /// Fraction of the time in which replication was paused because a node had to catch up.
     pub const REPLICATION_PAUSED: &str = "flow_control_paused";
-    /// Compaction overload of a store; from 1 on the target considers it overloaded.
+    /// Compaction overload of a store; at or above 1, the target considers it overloaded.
     pub const COMPACTION_OVERLOAD: &str = "compaction_overload";
     /// Number of times that a store stopped writes to catch up.
     pub const WRITE_STALLS: &str = "write_stalls";
@@ -100,67 +100,67 @@ pub mod sources {
     pub const CONTROL_GROUPS: &str = "control_groups";
 }
 
-/// Units by which figures are converted.
+/// Units that determine how figures are formatted.
 pub mod units {
     /// A fraction, 0 to 1.
     pub const SHARE: &str = "share";
 }
 
-/// All telemetry of a run but that of the load generator's own process.
+/// All metrics of a run, except those of the load generator's own process.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetTelemetry {
-    /// Wished distance of two samples.
+    /// Requested polling interval in nanoseconds.
     pub interval_ns: u64,
-    /// When each sample was complete, from the start of the run; ascending. The first one was taken
-    /// before the first op, and is where counts begin.
+    /// Times at which each sample was complete, in nanoseconds from the start of the run, ascending. The first sample
+    /// was taken before the first op; counts start from it.
     pub times_ns: Vec<u64>,
-    /// The node or endpoint that was polled.
+    /// The polled sources.
     pub sources: Vec<TelemetrySource>,
-    /// What they said; at most 1,000 series.
+    /// The metrics over time; at most 1,000 series.
     pub series: Vec<TelemetrySeries>,
-    /// Series beyond that bound, which are not here.
+    /// Number of further series that were dropped.
     pub series_left_out: u64,
 }
 
-/// One that was polled, and what that cost.
+/// A polled source, with the cost of polling it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TelemetrySource {
-    /// `target`, `host` (the machine, when the target is on it), `control_groups` (of nodes that were started with
-    /// a quota), or the URL of an endpoint.
+    /// Name of the source: `target`, `host` (the machine, if the target runs on it), `control_groups` (of nodes started
+    /// with a quota), or the URL of an endpoint.
     pub name: String,
-    /// Times that it was polled.
+    /// Number of times that it was polled.
     pub readings: u64,
-    /// Of those, times that it gave no answer in time.
+    /// Number of these polls without a response before the timeout.
     pub failed: u64,
-    /// One reason for that.
+    /// One of the causes; absent if no poll failed.
     pub failure: Option<String>,
-    /// Time until its answers, together.
+    /// Total response time in nanoseconds.
     pub reading_ns: u64,
-    /// The longest of them.
+    /// Maximum response time in nanoseconds.
     pub longest_ns: u64,
 }
 
-/// One figure over time.
+/// A metric over time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TelemetrySeries {
     /// Name of the source.
     pub source: String,
-    /// What it is.
+    /// Name of the metric.
     pub name: String,
-    /// What it is counted in: `share` (0 to 1), `bytes`, `1` …
+    /// Unit, such as `share` (a fraction, 0 to 1), `bytes`, or `1`.
     pub unit: String,
-    /// Which node, disk or network it is of, where there are several.
+    /// The node, disk, or network; absent if there is only one.
     pub node: Option<String>,
-    /// How its values are to be read.
+    /// How the values are to be read.
     pub kind: SeriesKind,
-    /// One value for each of [`TargetTelemetry::times_ns`]; absent where nothing was said.
+    /// One value for each of [`TargetTelemetry::times_ns`]; null if it was not reported.
     pub values: Vec<Option<f64>>,
 }
 
 /// The values polled at one time: a point of each series that has one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TelemetryPoint {
-    /// From the start of the run.
+    /// Time from the start of the run, in nanoseconds.
     pub time_ns: u64,
     /// Values, by series.
     pub values: Vec<TelemetryValue>,
@@ -276,9 +276,9 @@ fn halved<T: Copy>(values: &[T], joined: impl Fn(&[T]) -> Option<T>) -> Vec<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SeriesKind {
-    /// As it stood at the time; a point that stands for two is their mean.
+    /// The value at the time of the sample. A merged point is the mean of two.
     Level,
-    /// The increase since the value before; a point that stands for two is their sum.
+    /// The increase since the previous value. A merged point is the sum of two.
     Count,
 }
 

@@ -87,7 +87,7 @@ impl Sub for Nanos {
     }
 }
 
-/// A rate, in millionths of a unit per second, so that plans hash and split exactly.
+/// A rate in millionths of a unit per second, so that plans can be hashed and split exactly.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -114,7 +114,7 @@ pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// What everything random in a run is derived from, together with an index.
+/// The seed from which all random values of a run are derived, each together with an index.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Seed(pub u64);
