@@ -5,23 +5,23 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One maker's advice, or the general one.
+/// Sizing rules of a database's vendor, or general ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Guidance {
-    /// First word of the database's name, lower case; empty where none is advised.
+    /// First word of the database's name in lower case; empty for general rules.
     pub engine: String,
-    /// Where it is said.
+    /// Source of the rules.
     pub source: String,
-    /// Primary shards that are written at once, for each virtual CPU of the cluster.
+    /// Number of primary shards written to at the same time, per virtual CPU of the cluster.
     pub shards_per_vcpu: f64,
-    /// A shard should not be smaller, bytes.
+    /// Minimum recommended size of a shard in bytes.
     pub least_shard_bytes: f64,
-    /// Nor larger, bytes.
+    /// Maximum recommended size of a shard in bytes.
     pub greatest_shard_bytes: f64,
-    /// Shards on one node, copies included.
+    /// Maximum number of shards on a node, including replicas.
     pub most_shards_per_node: f64,
-    /// Part of a disk that may be used.
+    /// Maximum used fraction of a disk.
     pub greatest_disk_fill: f64,
 }
 

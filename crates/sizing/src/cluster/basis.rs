@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 pub enum SizeAxis {
     /// Nodes of a cluster.
     Nodes,
-    /// Virtual CPUs of each node, whose number does not change.
+    /// Virtual CPUs of each node, with a fixed number of nodes.
     Vcpus,
 }
 
@@ -48,7 +48,7 @@ impl SizeAxis {
     }
 }
 
-/// What clusters of some sizes can do of one kind of work.
+/// The measured capacity of clusters for one kind of work.
 #[derive(Debug, Clone)]
 pub struct Basis {
     /// `rows/s` or `queries/s`.
@@ -102,7 +102,7 @@ pub struct Reading {
     pub published: bool,
 }
 
-/// Why points are not a basis.
+/// The reason why points are not a basis.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum BasisError {
     /// No point states its size.

@@ -22,16 +22,16 @@ const SIZES_THAT_SHOW_A_BEND: usize = 3;
 /// Nodes beyond the best cluster add less than this, as a factor; if the measured sizes contain it, growth has ended.
 pub(super) const AS_GOOD: f64 = 1.1;
 
-/// Numbers of nodes that may be enough, including those that may be lost.
+/// Interval of the number of nodes that are enough, including those that may be lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeInterval {
-    /// Enough with a probability of one half.
+    /// Number that is enough with a probability of 50%.
     pub expected: u32,
-    /// Enough with a probability of 5%.
+    /// Number that is enough with a probability of 5%.
     pub low: u32,
-    /// Enough with a probability of 95%; absent beyond `farthest`.
+    /// Number that is enough with a probability of 95%; absent beyond `farthest`.
     pub high: Option<u32>,
-    /// The most nodes that are proven.
+    /// Largest proven number of nodes.
     pub farthest: u32,
 }
 
@@ -47,23 +47,23 @@ impl NodeInterval {
 pub struct ToProve {
     /// Twice the largest measured size.
     pub measure: u32,
-    /// The largest number that is proven, with the nodes that may be lost.
+    /// Largest proven number, including the nodes that may be lost.
     pub farthest: u32,
     /// The probability that this number is enough; below the requested one.
     pub probability: f64,
     /// More than this number are needed: the largest proven one, or one that is too few even with the best result that
     /// can be expected of the next size.
     pub exceeds: u32,
-    /// The number that is enough with a probability of one half if the next size has what is expected of it; it stays
-    /// while measurements equal that. Absent if that measurement would not prove it.
+    /// The number that is enough with a probability of 50% if the next size gives the expected result. It remains the
+    /// same as long as measurements equal the expectation. Absent if that measurement would not prove it.
     pub expected: Option<u32>,
     /// The expected number once that size was measured, and has the upper end of its 90% interval; at least the number
     /// that would be enough if throughput grew linearly if there is no other.
     pub low: u32,
-    /// The same for the lower end; absent if no number is then enough.
+    /// The same for the lower end of the 90% interval; absent if no number is then enough.
     pub high: Option<u32>,
-    /// The 90% interval that the throughput of the planned nodes has once that size has what is expected of it, as
-    /// fractions of the middle, below and above 0; absent if it proves only a smaller number.
+    /// The 90% interval of the throughput of the planned nodes after the next size gave the expected result, as
+    /// fractions of the median, below and above 0. Absent if that result proves only a smaller number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
 }

@@ -21,58 +21,60 @@ const LESS_SURE: f64 = 0.8;
 /// lost until then.
 pub const SHORTAGE: f64 = 3.0;
 
-/// What decides.
+/// The alternatives and assumptions behind a decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
-    /// The nodes for the rates alone, and under each condition.
+    /// The number of nodes for the rates alone and under each condition.
     pub scenarios: Vec<Scenario>,
-    /// Assumptions that move the number of nodes, the one that moves it most first.
+    /// Assumptions that affect the number of nodes, those with the greatest effect first.
     pub assumptions: Vec<AssumptionWeight>,
-    /// Sizes between which a demand that is not known decides; empty where it is known, and without a price.
+    /// The cost of choosing each size if demand is uncertain; empty if demand is known, and without a price.
     pub regrets: Vec<Regret>,
 }
 
-/// The nodes under one condition.
+/// The number of nodes under one condition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scenario {
-    /// Which.
+    /// The condition.
     pub condition: Condition,
-    /// Headroom or growth per month as a fraction, or the number of lost nodes; 0 without one condition.
+    /// Headroom or growth per month as a fraction, or the number of nodes lost; 0 without a condition.
     pub value: f64,
     /// Months of growth; 0 without growth.
     pub months: u32,
-    /// Whether nobody stated this condition, so that its value is an example.
+    /// Whether the condition was not stated, so that its value is an example.
     pub is_example: bool,
-    /// Whether it is the planned one.
+    /// Whether this is the planned scenario.
     pub is_planned: bool,
-    /// Of each need, per second.
+    /// Rate of each need, per second.
     pub per_s: Vec<f64>,
-    /// Nodes that are enough, with those that may be lost; absent where no number is. An unproven number is the expected
-    /// one.
+    /// Number of nodes that are enough, including those that may be lost; absent if no number is enough. If it is not
+    /// proven, it is the expected number.
     pub nodes: Option<u32>,
-    /// Whether more than these are needed, and it is not known how many more.
+    /// Whether more nodes than this are needed, with an unknown upper limit.
     pub is_exceeded: bool,
-    /// The nodes that may be enough; absent for an unproven number, beyond twice the largest measured size.
+    /// Interval of the number of nodes; absent if the number is not proven, because it exceeds twice the largest
+    /// measured size.
     pub interval: Option<NodeInterval>,
-    /// What an unproven number depends on.
+    /// What an unproven number depends on; absent for a proven one.
     pub to_prove: Option<ToProve>,
-    /// Machines of this size, where sizes count vCPUs.
+    /// Number of machines of this size, if sizes count vCPUs.
     pub machines: u32,
-    /// Replicas of each row.
+    /// Number of replicas of each row.
     pub replicas: u32,
-    /// Throughput with these replicas, as a fraction of that with the measured number; absent where they are the same.
+    /// Throughput with this number of replicas, as a fraction of that with the measured number; absent if the numbers
+    /// are equal.
     pub replicas_leave: Option<ReplicaEffect>,
-    /// Price of the nodes per month of 730 hours.
+    /// Price of the nodes per month of 730 hours; absent if no price was given.
     pub price_per_month: Option<f64>,
 }
 
-/// What a scenario adds to the rates.
+/// The condition of a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
-    /// Nothing: the rates as stated.
+    /// None: the rates as stated.
     Today,
-    /// A part of the capacity stays free.
+    /// A fraction of the capacity remains free.
     Headroom,
     /// Nodes are lost.
     NodesLost,
@@ -82,7 +84,7 @@ pub enum Condition {
     All,
 }
 
-/// What replicas leave of the throughput, as a fraction.
+/// The throughput that remains with replicas, as a fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplicaEffect {
     /// The fraction, with its 90% interval.
@@ -91,49 +93,49 @@ pub struct ReplicaEffect {
     pub is_assumed: bool,
 }
 
-/// An assumption, and how far it moves the answer.
+/// An assumption and its effect on the number of nodes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AssumptionWeight {
-    /// What is assumed.
+    /// The assumption.
     pub what: Assumption,
-    /// As the plan has it.
+    /// Its value in the plan.
     pub value: f64,
-    /// Another value that is as plausible.
+    /// Another plausible value.
     pub other: f64,
-    /// Nodes with that one; absent where no number is enough.
+    /// Number of nodes with the other value; absent if no number is enough.
     pub nodes: Option<u32>,
-    /// Whether more than these are needed, and it is not known how many more.
+    /// Whether more nodes than this are needed, with an unknown upper limit.
     pub is_exceeded: bool,
-    /// Whether that number lies within twice the largest measured size.
+    /// Whether this number is at most twice the largest measured size.
     pub is_proven: bool,
 }
 
-/// What can be assumed and moves the number of nodes.
+/// An assumption that affects the number of nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Assumption {
-    /// Replicas of each row.
+    /// Number of replicas of each row.
     Replicas,
-    /// What writing a further copy costs, as a part of the first.
+    /// Cost of writing a replica, as a fraction of that of the first copy.
     ReplicaCost,
-    /// Probability that the nodes suffice.
+    /// Probability that the nodes are enough.
     Confidence,
-    /// Growth with nodes as published clusters grew, in percent of the capacity that it predicts.
+    /// Growth as in published clusters, in percent of the predicted capacity.
     Scaling,
 }
 
-/// What a size costs in the end, if demand turns out to be low or high.
+/// The cost of choosing a size if demand turns out to be low or high.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Regret {
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: u32,
-    /// Price per month.
+    /// Price of the nodes per month.
     pub price_per_month: f64,
-    /// Too much paid per month if demand is at its lowest.
+    /// Excess cost per month if demand is at its lower end.
     pub if_low: f64,
-    /// Too much paid per month if it is at its highest; a missing node costs [`SHORTAGE`] times its price.
+    /// Excess cost per month if demand is at its upper end; a missing node costs [`SHORTAGE`] times its price.
     pub if_high: f64,
-    /// Whether the greater of both is the least of all sizes.
+    /// Whether the higher of both excess costs is the lowest of all sizes.
     pub least: bool,
 }
 

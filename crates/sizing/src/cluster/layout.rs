@@ -18,48 +18,46 @@ const PARTITION_DAYS: [f64; 6] = [365.0, 91.0, 30.0, 7.0, 1.0, 1.0 / 24.0];
 const MOST_TIMES: f64 = 3.0;
 const DAY_S: f64 = 86_400.0;
 
-/// Shards of the table that is written to.
+/// The shards of the table that is written to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Shards {
     /// Primary shards of the table, or of each partition.
     pub primaries: u32,
-    /// Length of a partition, days; absent for one table without partitions, or without a
-    /// retention.
+    /// Length of a partition in days; absent for a table without partitions, and without a retention time.
     pub partition_days: Option<f64>,
-    /// Partitions that are kept.
+    /// Number of partitions kept.
     pub partitions: u32,
-    /// Bytes of a primary shard when its partition is full; absent without bytes per row.
+    /// Size of a primary shard in bytes when its partition is full; absent if the bytes per row are unknown.
     pub bytes: Option<f64>,
-    /// Shards on each node, copies included.
+    /// Number of shards on each node, including replicas.
     pub per_node: f64,
-    /// The rules, in the order in which they were applied, with what each gave.
+    /// The rules in order of application, with the result of each.
     pub rules: Vec<String>,
 }
 
-/// Data on disk at the end of the plan.
+/// Disk use at the end of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Disk {
-    /// Bytes of all rows that are kept, one copy.
+    /// Size of all rows kept, in bytes, for one copy.
     pub data_bytes: f64,
-    /// Bytes of all copies.
+    /// Size of all copies, in bytes.
     pub stored_bytes: f64,
-    /// Bytes of disk each node needs, room to spare included, while the nodes that may be lost are
-    /// lost.
+    /// Disk space required per node, in bytes, including free space, while the nodes that may be lost are down.
     pub per_node_bytes: f64,
-    /// Bytes that come in per day, one copy.
+    /// Bytes added per day, for one copy.
     pub per_day_bytes: f64,
 }
 
-/// Traffic at the end of the plan, bytes per second.
+/// Network traffic at the end of the plan, in bytes per second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Network {
     /// From clients to the cluster.
     pub in_bytes_per_s: f64,
     /// From the cluster to clients.
     pub out_bytes_per_s: f64,
-    /// Between nodes: rows that arrive at a node that does not hold their shard, and copies.
+    /// Between nodes: rows that arrive at a node without their shard, and replication.
     pub between_bytes_per_s: f64,
-    /// Through each node's network, both ways added.
+    /// Through each node's network interface, both directions added.
     pub per_node_bytes_per_s: f64,
 }
 

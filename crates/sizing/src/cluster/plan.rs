@@ -17,84 +17,84 @@ use crate::scaling::{Fit, Identifiability, Peak, Prediction, ScalingModel, Weigh
 
 /// Version of the plan format.
 pub const PLAN_SCHEMA: &str = "highwater-size/3";
-/// Which cluster is needed.
+/// A sizing plan: the required cluster and its basis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizePlan {
-    /// [`PLAN_SCHEMA`].
+    /// Version of the plan format, [`PLAN_SCHEMA`].
     pub schema: String,
-    /// Whether any figure rests on an assumption or on figures of others.
+    /// Whether any figure depends on an assumption or on published figures.
     pub assumed: bool,
-    /// What sizes count: `planned` and all other numbers of nodes are of this.
+    /// The unit of sizes, which applies to `planned` and all other numbers of nodes.
     pub axis: SizeAxis,
-    /// What must be carried.
+    /// The rates that the cluster must sustain.
     pub needs: Vec<NeedPlan>,
-    /// How many nodes.
+    /// The number of nodes.
     pub nodes: NodePlan,
-    /// Shards, where they can be said.
+    /// Shards; absent if they cannot be determined.
     pub shards: Option<Shards>,
-    /// Disk, where it can be said.
+    /// Disk use; absent if it cannot be determined.
     pub disk: Option<Disk>,
-    /// Network, where it can be said.
+    /// Network traffic; absent if it cannot be determined.
     pub network: Option<Network>,
     /// Price of the planned nodes per month of 730 hours.
     pub price_per_month: Option<f64>,
-    /// What decides between clusters.
+    /// The scenarios and assumptions that decide between clusters.
     pub decision: Decision,
-    /// Fewer and more nodes, fewer and more copies.
+    /// Alternative clusters with fewer or more nodes or replicas.
     pub alternatives: Vec<Alternative>,
     /// Every input with its origin and the flag that changes it.
     pub inputs: Vec<Input>,
-    /// What the reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
-    /// The plan in prose.
+    /// The plan as text.
     pub summary: String,
 }
 
-/// A need and what is known of it.
+/// A required rate with its basis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NeedPlan {
     /// `rows/s` or `queries/s`.
     pub unit: String,
-    /// Today; of a demand that is an interval its upper end.
+    /// Rate per second today; the upper end if demand is an interval.
     pub per_s: f64,
-    /// The lower end of a demand that is an interval.
+    /// The lower end if demand is an interval; otherwise absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least_per_s: Option<f64>,
-    /// In the last month of the plan.
+    /// Rate per second in the last month of the plan.
     pub per_s_at_end: f64,
-    /// The capacity that this takes, with the part that stays free.
+    /// Required capacity per second, including headroom.
     pub required_per_s: f64,
-    /// What the planned cluster can do of it alone.
+    /// The capacity of the planned cluster for this work alone.
     pub capacity: Estimate,
-    /// The measured points.
+    /// Description of the measured points.
     pub measured: String,
-    /// Their origin.
+    /// Origin of the points.
     pub origin: Origin,
-    /// Where the growth comes from.
+    /// Origin of the growth.
     pub growth: Origin,
     /// Relative standard deviation of a measurement.
     pub error: f64,
-    /// The measured sizes and others between them and the planned nodes, ascending.
+    /// The measured sizes and others between them and the planned number of nodes, ascending.
     pub curve: Vec<SizePlanPoint>,
-    /// The models: fits, weights, predictions. None where the growth is assumed.
+    /// The models with their fits, weights, and predictions; empty if the growth is assumed.
     pub models: Vec<ModelPlan>,
-    /// What the points tell of contention, crosstalk and peak.
+    /// How well the points identify contention, crosstalk, and peak.
     pub identifiability: Option<Identifiability>,
 }
 
-/// A size: measured, predicted, or both.
+/// A size with its measured or predicted throughput, or both.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizePlanPoint {
     /// Nodes.
     pub nodes: f64,
-    /// Measured there, per second.
+    /// Measured throughput per second; absent if the size was not measured.
     pub measured_per_s: Option<f64>,
-    /// What is predicted, with the copies and nodes of the measurements.
+    /// Predicted throughput with the replicas and machines of the measurements.
     pub predicted: Estimate,
-    /// The same with the copies and nodes of the plan; absent where these are as measured.
+    /// The same with the replicas and machines of the plan; absent if these are the measured ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<Estimate>,
-    /// Whether it lies beyond the largest measured size.
+    /// Whether the size is larger than the largest measured one.
     pub beyond: bool,
 }
 
@@ -105,70 +105,74 @@ impl SizePlanPoint {
     }
 }
 
-/// One model.
+/// A scaling model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelPlan {
-    /// Which.
+    /// The model.
     pub model: ScalingModel,
-    /// What it says.
+    /// Description of the model.
     pub meaning: String,
-    /// Its share of the prediction; 0 for one that is only shown.
+    /// Its weight in the prediction; 0 if the model is only displayed.
     pub weight: f64,
-    /// Root mean square of its relative errors on sizes left out.
+    /// Leave-one-out error: root mean square of its relative errors for sizes that were left out; absent if there are
+    /// too few sizes.
     pub left_out_error: Option<f64>,
-    /// Corrected Akaike criterion of the fit; from five sizes on.
+    /// Corrected Akaike information criterion of the fit; absent below five sizes.
     pub aicc: Option<f64>,
-    /// The nodes of [`Self::prediction`]: the planned ones, at most twice the largest measured size.
+    /// Number of nodes of [`Self::prediction`]: the planned number, limited to twice the largest measured size.
     pub nodes: f64,
-    /// What it alone predicts for them, with the copies of the measurements.
+    /// Throughput that this model alone predicts for these nodes, with the replicas of the measurements.
     pub prediction: Option<Estimate>,
-    /// Its least squares, where there are as many sizes as parameters.
+    /// Least-squares fit; absent if there are fewer sizes than parameters.
     pub fit: Option<Fit>,
-    /// The peak of that fit, where it has one.
+    /// Peak of the fit; absent if it has none.
     pub peak: Option<Peak>,
 }
 
-/// How many nodes.
+/// The number of nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodePlan {
-    /// Planned: meet the needs with the requested probability, after the loss that must be survived.
+    /// Planned number of nodes: they sustain the needs with the requested probability, even after the tolerated node
+    /// failures.
     pub planned: u32,
-    /// Whether more than these are needed, and it is not known how many more.
+    /// Whether more nodes than this are needed, with an unknown upper limit.
     pub is_exceeded: bool,
-    /// Whether they meet the needs; otherwise no number of nodes does, and more than these add little.
+    /// Whether these nodes sustain the needs. If not, no number of nodes does, and further nodes add little.
     pub reached: bool,
-    /// The nodes that may be enough; absent for an unproven number, beyond twice the largest measured size.
+    /// Interval of the number of nodes; absent if the number is not proven, because it exceeds twice the largest
+    /// measured size.
     pub interval: Option<NodeInterval>,
-    /// What an unproven number depends on.
+    /// What an unproven number depends on; absent for a proven one.
     pub to_prove: Option<ToProve>,
-    /// Of the planned nodes, those that may be lost.
+    /// Number of the planned nodes that may be lost.
     pub survive: u32,
-    /// The probability that was requested.
+    /// The requested probability.
     pub probability: f64,
-    /// Part of the capacity that is free with all planned nodes; below 0 where the needs are not sustained.
+    /// Fraction of the capacity that is free with all planned nodes; below 0 if the needs are not sustained.
     pub headroom: Estimate,
-    /// The same after the loss that must be survived.
+    /// The same after the tolerated node failures.
     pub headroom_after_loss: Estimate,
 }
 
-/// Another cluster.
+/// An alternative cluster.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Alternative {
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: u32,
-    /// Replicas.
+    /// Number of replicas.
     pub replicas: u32,
-    /// Whether it is the planned one.
+    /// Whether this is the planned cluster.
     pub planned: bool,
-    /// Free capacity after the loss that must be survived.
+    /// Headroom after the tolerated node failures.
     pub headroom: Estimate,
-    /// Probability that it sustains the needs after that loss; absent beyond twice the largest measured size.
+    /// Probability that the cluster sustains the needs after these failures; absent beyond twice the largest measured
+    /// size.
     pub probability: Option<f64>,
-    /// Bytes of disk for each node.
+    /// Disk space required per node, in bytes.
     pub disk_per_node_bytes: Option<f64>,
     /// Price per month.
     pub price_per_month: Option<f64>,
-    /// Why it should not be taken, where there is a reason.
+    /// Reason not to choose this cluster; absent if there is none.
     pub remark: Option<String>,
 }
 
@@ -247,12 +251,12 @@ pub struct Request {
     pub squares: Weighting,
 }
 
-/// An expected value, with its 90% interval where predictions are proven.
+/// An expected value with its 90% interval if predictions for the size are proven.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
-    /// Half of new measurements are above it.
+    /// Median of new measurements.
     pub expected: f64,
-    /// 5% are below the first, and 5% above the second. Absent beyond twice the largest measured size.
+    /// Lower and upper bound of the 90% interval; absent beyond twice the largest measured size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
 }
@@ -273,17 +277,17 @@ impl Estimate {
     }
 }
 
-/// Where an input comes from.
+/// The origin of an input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", content = "from", rename_all = "snake_case")]
 pub enum Origin {
-    /// The user said so; the name of the flag, variable or file.
+    /// Stated by the user; the name of the flag, variable, or file.
     Given(String),
-    /// A measurement of the user's own; which.
+    /// Measured by the user; the name of the measurement.
     Measured(String),
-    /// Published figures of others; whose.
+    /// Published by others; the name of the source.
     Published(String),
-    /// It was neither measured nor given; why this value was taken.
+    /// Assumed, because it was neither measured nor given; the reason for the value.
     Assumed(String),
 }
 
@@ -292,18 +296,18 @@ pub enum Origin {
 pub struct WithOrigin<T> {
     /// The value.
     pub value: T,
-    /// Where it comes from.
+    /// The origin.
     pub origin: Origin,
 }
 
-/// An input as the plan lists it.
+/// An input as listed in the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Input {
-    /// What it is, with its unit.
+    /// Name of the input, with its unit.
     pub name: String,
     /// Its value, as text.
     pub value: String,
-    /// Where it comes from.
+    /// The origin.
     pub origin: Origin,
     /// The flag that changes it.
     pub flag: String,

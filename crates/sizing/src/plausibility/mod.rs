@@ -131,28 +131,28 @@ rules! {
         "As many different sizes as the requested model needs.",
 }
 
-/// How sure a warning is.
+/// The certainty of a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Weight {
     /// The figures contradict each other.
     Contradiction,
-    /// They may both be right, but not for the reason that a reader would think.
+    /// Both figures may be correct, but not for the reason that a reader would assume.
     Doubt,
 }
 
-/// What one rule has against some figures.
+/// A warning about figures that do not fit together.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PlausibilityWarning {
-    /// Which rule.
+    /// The rule that was violated.
     pub rule: Rule,
-    /// How sure it is.
+    /// Its certainty.
     pub weight: Weight,
-    /// A sentence with the figures.
+    /// The warning as a sentence with the figures.
     pub message: String,
-    /// Where the figures stand: `line 7`, `run …`.
+    /// Places of the figures, such as `line 7` or `run …`.
     pub places: Vec<String>,
-    /// What to look at, a sentence.
+    /// What to check, as a sentence.
     pub check: String,
 }
 

@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum ScalingModel {
-    /// X = a·n
+    /// Linear: X = a·n
     Linear,
-    /// X = a + b·n
+    /// Linear with a fixed part: X = a + b·n
     Affine,
-    /// X = γ·n / (1 + σ(n − 1)); Amdahl 1967
+    /// Amdahl's law (1967): X = γ·n / (1 + σ(n − 1))
     Amdahl,
-    /// X = γ·n / (1 + σ(n − 1) + κ·n(n − 1)); Gunther 1993, the universal scalability law
+    /// Universal scalability law (Gunther 1993): X = γ·n / (1 + σ(n − 1) + κ·n(n − 1))
     Usl,
-    /// X = γ·n^p
+    /// Power law: X = γ·n^p
     Power,
 }
 
@@ -74,49 +74,49 @@ impl ScalingModel {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "model", rename_all = "snake_case")]
 pub enum Curve {
-    /// X = a·n
+    /// Linear: X = a·n
     Linear {
-        /// a, per second and node; above 0.
+        /// a: throughput per second and node; above 0.
         per_node: f64,
     },
-    /// X = a + b·n
+    /// Linear with a fixed part: X = a + b·n
     Affine {
-        /// a, per second; from 0.
+        /// a: fixed throughput per second; at least 0.
         fixed: f64,
-        /// b, per second and node; from 0.
+        /// b: throughput per second and node; at least 0.
         per_node: f64,
     },
-    /// X = γ·n / (1 + σ(n − 1))
+    /// Amdahl's law: X = γ·n / (1 + σ(n − 1))
     Amdahl {
-        /// γ, per second: the throughput at size 1; above 0.
+        /// γ: throughput per second at size 1; above 0.
         first: f64,
-        /// σ, contention: the share of the work that is done one after the other; 0 to 1.
+        /// σ, contention: the fraction of the work that is serialized; 0 to 1.
         contention: f64,
     },
-    /// X = γ·n / (1 + σ(n − 1) + κ·n(n − 1))
+    /// Universal scalability law: X = γ·n / (1 + σ(n − 1) + κ·n(n − 1))
     Usl {
-        /// γ, per second: the throughput at size 1; above 0.
+        /// γ: throughput per second at size 1; above 0.
         first: f64,
         /// σ, contention; 0 to 1.
         contention: f64,
-        /// κ, crosstalk: the cost of keeping a pair in step; from 0.
+        /// κ, crosstalk: the cost of keeping a pair consistent; at least 0.
         crosstalk: f64,
     },
-    /// X = γ·n^p
+    /// Power law: X = γ·n^p
     Power {
-        /// γ, per second: the throughput at size 1; above 0.
+        /// γ: throughput per second at size 1; above 0.
         first: f64,
-        /// p; 0 to 1.
+        /// p, the exponent; 0 to 1.
         exponent: f64,
     },
 }
 
-/// The size at which throughput is greatest, and that throughput.
+/// The size with the highest throughput.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Peak {
-    /// Size, from 1.
+    /// The size; at least 1.
     pub size: f64,
-    /// Throughput there, per second.
+    /// Throughput at this size, per second.
     pub per_s: f64,
 }
 

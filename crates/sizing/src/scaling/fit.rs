@@ -27,26 +27,26 @@ const MOST_DAMPING: f64 = 1e12;
 /// dominates.
 const FEWEST_FOR_CRITERION: usize = 5;
 
-/// Which differences are squared.
+/// The differences whose squares are minimized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Weighting {
-    /// Of throughputs: large sizes count most. R's `usl` does this.
+    /// Differences in throughput: large sizes have the most weight, as in R's `usl`.
     Absolute,
-    /// Of throughputs, each divided by the measured one: every size counts the same.
+    /// Differences in throughput divided by the measured throughput: all sizes have the same weight.
     Relative,
 }
 
 /// A fitted parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Parameter {
-    /// As in the model's formula.
+    /// Name, as in the formula of the model.
     pub name: String,
-    /// Its value.
+    /// Value of the parameter.
     pub value: f64,
-    /// Its standard error, from the residuals; absent at a bound and without spare points.
+    /// Standard error from the residuals; absent at a bound, and if there are no more points than parameters.
     pub error: Option<f64>,
-    /// Whether the fit would have gone beyond the bound at which it stands.
+    /// Whether the fit stopped at a bound of the parameter.
     pub at_bound: bool,
 }
 
@@ -55,13 +55,13 @@ pub struct Parameter {
 pub struct Fit {
     /// The curve.
     pub curve: Curve,
-    /// What was minimized.
+    /// The differences that were minimized.
     pub weighting: Weighting,
     /// Its parameters.
     pub parameters: Vec<Parameter>,
-    /// Sum of the squared differences, in the unit of the weighting.
+    /// Sum of squared differences, in the unit of the weighting.
     pub squares: f64,
-    /// Points beyond the number of parameters.
+    /// Degrees of freedom: number of points minus number of parameters.
     pub freedom: usize,
 }
 
@@ -365,25 +365,25 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 /// normal distribution, which gives a 90% interval (Wilks 1938).
 const MARGIN: f64 = 2.706;
 
-/// Values that a parameter may have.
+/// The range of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Range {
-    /// From.
+    /// Lower bound.
     pub low: f64,
-    /// To; absent where nothing bounds it.
+    /// Upper bound; absent if there is none.
     pub high: Option<f64>,
 }
 
-/// What a sweep shows of the universal scalability law.
+/// How well a sweep identifies the parameters of the universal scalability law.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Identifiability {
     /// Contention σ. It cannot be distinguished from 0 where `low` is 0.
     pub contention: Range,
     /// Crosstalk κ. It cannot be distinguished from 0 where `low` is 0.
     pub crosstalk: Range,
-    /// Size of the peak; where `high` is absent there may be none.
+    /// Size of the peak. If `high` is absent, there may be no peak.
     pub peak_size: Range,
-    /// The same in sentences, one a parameter.
+    /// The same as sentences, one per parameter.
     pub sentences: Vec<String>,
 }
 

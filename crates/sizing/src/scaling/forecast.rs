@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Level of every interval: it contains nine of ten new measurements.
+/// Level of every interval: nine of ten new measurements fall within it.
 pub const LEVEL: f64 = 0.9;
 /// Half-width of the interval in standard deviations: the 0.95 quantile of the normal distribution.
 pub(crate) const DEVIATIONS: f64 = 1.644_853_626_951_472_2;
@@ -17,11 +17,11 @@ pub(crate) const DEVIATIONS: f64 = 1.644_853_626_951_472_2;
 /// A predicted throughput, per second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Prediction {
-    /// Half of the new measurements are above it.
+    /// Median of new measurements.
     pub expected: f64,
-    /// 5% are below it.
+    /// Lower bound of the 90% interval.
     pub low: f64,
-    /// 5% are above it.
+    /// Upper bound of the 90% interval.
     pub high: f64,
 }
 

@@ -18,37 +18,37 @@ pub const MOST_SIZES: usize = 256;
 /// to the error.
 const DISCOUNT: f64 = 0.15;
 
-/// One measured point.
+/// A measured point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// Nodes, sessions or shards; from 1.
+    /// Number of nodes, sessions, or shards; at least 1.
     pub size: f64,
     /// Throughput per second; above 0.
     pub per_s: f64,
 }
 
-/// A size with what was measured there.
+/// A size with its measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Size {
-    /// Nodes, sessions or shards; from 1.
+    /// Number of nodes, sessions, or shards; at least 1.
     pub size: f64,
-    /// Geometric mean of the throughputs measured there, per second.
+    /// Geometric mean of the measured throughputs, per second.
     pub per_s: f64,
-    /// How many measurements.
+    /// Number of measurements.
     pub measured: u32,
     /// Relative standard deviation of their mean.
     pub error: f64,
 }
 
-/// Where the errors come from.
+/// The origin of the assumed measurement errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorSource {
-    /// Nothing was said and nothing measured twice: [`LEAST_ERROR`].
+    /// Neither stated nor measured repeatedly: [`LEAST_ERROR`].
     Floor,
-    /// The user's statement.
+    /// Stated by the user.
     Stated,
-    /// Sizes measured more than once.
+    /// Calculated from sizes that were measured more than once.
     Replicates,
 }
 
@@ -61,21 +61,21 @@ pub struct Sweep {
     source: ErrorSource,
 }
 
-/// Why points are no sweep.
+/// The reason why points do not form a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum SweepError {
-    /// No point at all.
+    /// There are no points.
     #[error("no point was measured")]
     Empty,
-    /// A size or a rate that no cluster can have.
+    /// A size or rate is impossible.
     #[error("size {size} with {per_s} per second is no measurement")]
     Impossible {
-        /// As given.
+        /// The size as given.
         size: f64,
-        /// As given.
+        /// The rate as given.
         per_s: f64,
     },
-    /// Too many sizes.
+    /// There are too many sizes.
     #[error("more than {MOST_SIZES} sizes")]
     TooMany,
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::series::{Point, SeriesSet, Setting, names, tuned_points};
 
-/// Settings whose units are bought or started: throughput per unit is meaningful.
+/// Settings whose units are bought or started, so that throughput per unit is meaningful.
 const PIECES: [&str; 7] = [
     names::NODES,
     names::VCPUS_PER_NODE,
@@ -24,21 +24,21 @@ const PIECES: [&str; 7] = [
     names::WAREHOUSES,
 ];
 
-/// What changes from row to row.
+/// The setting that changes from row to row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Axis {
-    /// Its name in points.
+    /// Name of the setting in points.
     pub name: String,
-    /// The file's own word for it.
+    /// Name of the setting in the file.
     pub header: String,
-    /// Whether its values are pieces, so that throughput per piece and efficiency mean something.
+    /// Whether its values count units such as nodes, so that throughput per unit and efficiency are meaningful.
     pub pieces: bool,
 }
 
-/// A setting that changed along the axis although the table is not about it.
+/// A setting that also changed along the axis.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct VariedSetting {
-    /// The file's own word for it.
+    /// Name of the setting in the file.
     pub header: String,
     /// Its value in each row, as text.
     pub values: Vec<String>,

@@ -24,26 +24,26 @@ pub use axis::{Axis, VariedSetting};
 /// Maximum number of tables per set; more would be unreadable, and are an error.
 pub const MOST_TABLES: usize = 100;
 
-/// One series, or one part of it with equal other settings, over one axis.
+/// A series over one axis, or a part of a series in which all other settings are equal.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Table {
     /// Name of the series.
     pub series: String,
-    /// Where its figures come from; empty when not stated.
+    /// Source of the figures; empty if not stated.
     pub source: String,
     /// Unit of the throughput.
     pub unit: String,
-    /// What changes from row to row.
+    /// The setting that changes from row to row.
     pub axis: Axis,
-    /// Settings that tell this table from the others of its series: name and value.
+    /// Names and values of the settings that distinguish this table from the others of its series.
     pub part: Vec<(String, String)>,
-    /// By the value of the axis; words in the order of the file.
+    /// Rows by value of the axis; text values in the order of the file.
     pub rows: Vec<Row>,
-    /// Other settings that changed along the axis: what the table shows is their effect, too.
+    /// Other settings that changed along the axis, so that the table also shows their effect.
     pub also_varied: Vec<VariedSetting>,
-    /// The greatest throughput; absent for a single row.
+    /// The highest throughput; absent if there is only one row.
     pub best: Option<Best>,
-    /// The time of an amount, for axes that are amounts, from three values on.
+    /// Cost model of an amount, for axes that are amounts with at least three values.
     pub cost_model: Option<CostModel>,
 }
 
@@ -143,26 +143,26 @@ pub const FLAT_SHARE: f64 = 0.95;
 /// Throughputs within this fraction of the best cannot be distinguished from it: the assumed measurement error.
 pub const TELLABLE: f64 = 1.0 - MEASUREMENT_ERROR;
 
-/// The greatest throughput of a table.
+/// The highest throughput of a table.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Best {
-    /// The axis' value.
+    /// Value of the axis.
     pub value: String,
-    /// Its throughput.
+    /// Throughput at this value.
     pub throughput: f64,
     /// Other values whose throughput is within 3% of it.
     pub not_distinguished: Vec<String>,
-    /// Where the curve flattens.
+    /// The value at which the curve flattens.
     pub flattens: Flattening,
 }
 
-/// From which value on more does not help.
+/// The value beyond which a further increase adds little.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Flattening {
     /// The first value that reaches [`FLAT_SHARE`] of the best.
     At(String),
-    /// Only the last one does: the end of the curve was not measured.
+    /// Only the last value does, so the end of the curve was not measured.
     NotReached,
 }
 
@@ -269,33 +269,33 @@ impl Line {
 /// One value of the axis.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
-    /// The value; absent where it is a word.
+    /// Value of the axis; absent if it is text.
     pub number: Option<f64>,
-    /// The value as text.
+    /// Value of the axis as text.
     pub value: String,
     /// Mean throughput of the repeats, in the table's unit.
     pub throughput: f64,
-    /// How often it was measured.
+    /// Number of measurements.
     pub repeats: usize,
-    /// The lowest and the highest of the repeats; absent for a single measurement.
+    /// The lowest and the highest throughput of the repeats; absent for a single measurement.
     pub repeats_between: Option<[f64; 2]>,
-    /// Where it stands in the file, or which runs.
+    /// Lines of the file, or the runs.
     pub places: Vec<String>,
-    /// Throughput over that of the row before, minus one.
+    /// Change of throughput from the previous row, as a fraction.
     pub change: Option<f64>,
-    /// Throughput more than in the row before; over nodes.
+    /// Increase of throughput over the previous row; for axes of nodes.
     pub gain: Option<f64>,
-    /// What the row before gives by the rules of thumb of a growth; over nodes.
+    /// Throughput that the rules of thumb of a growth predict from the previous row; for axes of nodes.
     pub rule_of_thumb: Option<f64>,
-    /// Throughput per piece over that of the first row; for axes of pieces.
+    /// Throughput per unit, divided by that of the first row; for axes that count units.
     pub efficiency: Option<f64>,
-    /// Throughput per piece; for axes of pieces.
+    /// Throughput per unit; for axes that count units.
     pub per_piece: Option<f64>,
-    /// Throughput per node; where nodes are stated and not the axis.
+    /// Throughput per node; if nodes are stated and are not the axis.
     pub per_node: Option<f64>,
-    /// Seconds of one amount (a batch, all rows); for axes that are amounts.
+    /// Duration of one amount (a batch, or all rows) in seconds; for axes that are amounts.
     pub amount_s: Option<f64>,
-    /// Parts of the throughput by name, each the mean of the repeats that have it.
+    /// Parts of the throughput by name, each the mean of the repeats that state it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, OpRate>,
 }
@@ -397,61 +397,60 @@ pub const SURPRISE: f64 = 3.5;
 /// Minimum number of points before a change of regime can be detected.
 const LEAST_BEFORE: usize = 3;
 
-/// A figure and its 95% confidence interval.
+/// A figure with its 95% confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
     /// The figure.
     pub value: f64,
-    /// Lower end.
+    /// Lower bound.
     pub low: f64,
-    /// Upper end.
+    /// Upper bound.
     pub high: f64,
 }
 
-/// What the time of an amount depends on.
+/// The cost model of an amount: fixed plus per row.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CostModel {
-    /// Whether the amount is a batch (or a whole load).
+    /// Whether the amount is a batch; otherwise a whole load.
     pub of_batches: bool,
-    /// How many values it was fitted to: those before the first change of regime.
+    /// Number of values that it was fitted to: those before the first change of regime.
     pub fitted: usize,
-    /// The fit; absent below three values.
+    /// The fitted model; absent below three values.
     pub line: Option<BatchCostModel>,
-    /// Values that begin a new regime.
+    /// Values at which a new regime starts.
     pub changes: Vec<RegimeChange>,
 }
 
-/// t = a + b·rows.
+/// Linear cost model of a batch: t = a + b·rows.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct BatchCostModel {
-    /// a: the fixed cost, seconds.
+    /// a: fixed cost in seconds.
     pub fixed_s: Estimate,
-    /// b: the cost per row, seconds.
+    /// b: cost per row in seconds.
     pub per_row_s: Estimate,
-    /// Sessions that send at the same time.
+    /// Number of concurrent sessions.
     pub sessions: f64,
-    /// Whether their number was stated; otherwise it is taken as one.
+    /// Whether the number of sessions was stated. If not, one is assumed.
     pub sessions_stated: bool,
-    /// sessions / b: what the throughput tends to, rows per second; absent where b is not above
-    /// zero.
+    /// sessions / b: asymptotic throughput in rows per second; absent unless b is above zero.
     pub asymptote: Option<f64>,
-    /// a / b: rows at which half of the asymptote is reached; absent where a or b is not above
+    /// a / b: number of rows at which half of the asymptotic throughput is reached; absent unless a and b are above
     /// zero.
     pub half_size: Option<f64>,
-    /// Greatest relative difference between the model and a value.
+    /// Maximum relative difference between the model and a value.
     pub worst: f64,
 }
 
-/// A value that the model of the values before it does not explain.
+/// A value that the model of the preceding values does not explain.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RegimeChange {
-    /// The axis' value.
+    /// Value of the axis.
     pub value: String,
-    /// Its throughput.
+    /// Throughput at this value.
     pub throughput: f64,
-    /// What the model before it says.
+    /// Throughput that the model predicts for it.
     pub expected: f64,
-    /// Standard deviations between them.
+    /// Difference in standard deviations.
     pub deviations: f64,
 }
 
@@ -527,13 +526,12 @@ fn breaks(times: &[(f64, f64)]) -> Vec<(usize, f64, f64)> {
     found
 }
 
-/// What one op makes at a size.
+/// Throughput of one op at a size.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct OpRate {
     /// Per second, in the unit of all ops together.
     pub per_s: f64,
-    /// Throughput more than at the first size, as a fraction of that; absent at the first size, and where the op made
-    /// nothing there.
+    /// Increase over the first size, as a fraction; absent at the first size, and if the op had no throughput there.
     pub gain: Option<f64>,
 }
 
