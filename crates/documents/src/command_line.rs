@@ -61,7 +61,7 @@ fn command<'a>(
         }
         let (heading, entry) = split_heading(paragraph);
         let Some(entry) = entry_of(entry) else {
-            let _ = write!(text, "{paragraph}.\n\n");
+            let _ = write!(text, "{}.\n\n", paragraph.trim_end_matches('.'));
             continue;
         };
         if heading == Some(OPTIONS) || entry.0.contains("--help-all") {

@@ -45,8 +45,8 @@ use crate::{cluster_file, exit, figures, sources, terminal, workload_file};
 
 /// The user's input to prepare.
 const OWN: Flag = FILE.help(
-    "Let the target prepare the statements of your own workload file (.toml) or SQL files (.sql), and execute none, in \
-     place of trying the built-in workloads",
+    "Prepare the statements of your own workload file (.toml) or SQL files (.sql) on the target \
+     without executing them, instead of trying the built-in workloads",
 );
 
 const ALL: Flag = VERBOSE.help("Also print every setting that a target reports");
@@ -70,10 +70,10 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     ],
     main_flags: None,
     examples: "  highwater check $URL
-      connect to each host; print what would stop a run, what would falsify its figures, and a line
-      for each area that is in order
+      connect to each host; print what would stop a run or distort its figures, and a line
+      for each area without problems
   highwater check $URL -f my-query.sql
-      let the target prepare your own statements, without executing them
+      prepare your own statements on the target, without executing them
   highwater check my-workload.toml
       read a workload file and describe it
   highwater check my-cluster.toml

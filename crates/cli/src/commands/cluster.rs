@@ -24,7 +24,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     positionals: &[words(
         "ACTION",
         "`up FILE` starts the cluster and leaves it running; `status FILE` shows it; `resize FILE` \
-         changes its number of nodes; `restore FILE` runs the file's command that brings data back; \
+         changes its number of nodes; `restore FILE` runs the file's command that restores data; \
          `down FILE` ends it; `schema` prints the JSON Schema of cluster files for editors",
     )],
     flags: &[("Cluster", FLAGS), (OUTPUT, &[CONFIG, NO_COLOR])],
@@ -34,7 +34,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
   highwater cluster resize lab.toml --nodes 5
       start two more
   highwater cluster down lab.toml
-      end all of them; whatever a killed Highwater left is ended by any of these commands",
+      end all of them; any of these commands also ends what a killed Highwater left running",
     run: cluster,
 };
 
@@ -44,7 +44,7 @@ const FLAGS: &[Flag] = &[
     flag("--remove-data", "Remove the data of the nodes that Highwater started (with `down`)"),
     flag(
         "--no-quota",
-        "Start nodes without the file's quotas of CPU and memory, which need control groups and \
+        "Start nodes without the file's CPU and memory quotas, which need control groups and \
          usually root",
     ),
 ];

@@ -75,7 +75,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
   highwater run cpu $URL --stream insert@1k --stream dashboards@50,100,150,200 --step 5m
       steady ingest while the dashboards' rate rises in steps
   highwater run cpu $URL --stream dashboards@50c..200c:10m,think=1s
-      more and more users of dashboards, each with a pause of a second between two queries
+      a growing number of dashboard users, each of whom pauses one second between queries
   highwater run cpu $URL -d 1m..30m --until 'ci95<1%'
       until the throughput is known to 1%
   highwater run cpu $URL --drop --shards 12 --replicas 1 --with refresh_interval=5000
@@ -85,7 +85,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
   highwater run kv --read-percent 0 -c 384 -d 2h URL1 … URL30
       workload parameters are flags too
   highwater run cpu --cluster lab.toml -c 64 -d 60s
-      the cluster that `highwater cluster up lab.toml` started, whose nodes have quotas of CPU
+      the cluster that `highwater cluster up lab.toml` started, whose nodes have CPU quotas
   highwater run cpu $URL --share 2/4 --start-at 2026-11-20T18:30:00Z
       the second of four load generators",
     run: |layers| repeat(&RepeatIntent::resolve(&on_cluster(layers)?)?),
@@ -110,7 +110,7 @@ const LOAD_FLAGS: &[Flag] = &[
     ),
     flag(
         "--control <FILE>",
-        "Obey commands while the load runs (change a rate or the sessions, note, stop): one JSON \
+        "Execute commands during the load (change a rate or the sessions, note, stop): one JSON \
          object per line, from FILE, such as a named pipe, or from standard input (-)",
     )
     .once()
@@ -136,8 +136,8 @@ const LENGTH_FLAGS: &[Flag] = &[
     ),
     flag(
         "--abort-on-miss",
-        "Stop when a latency, errors, or rejected objective can no longer be met by the ops that the \
-         rest of the phase can be expected to bring; in closed load, from half of the phase on",
+        "Stop when a latency, errors, or rejected objective can no longer be met, given the ops \
+         expected in the rest of the phase; in closed load, from the middle of the phase on",
     ),
 ];
 

@@ -28,7 +28,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     examples: "  highwater serve
       the runs below highwater-runs, at http://127.0.0.1:4790/ until Ctrl-C
   highwater serve -o /srv/runs --listen 0.0.0.0:8080
-      for others, too, who need the URL with its token
+      also for other machines, which need the URL with its token
   highwater serve --allow-start --allow-target $URL
       the same, and runs and searches on this database can be started from a form",
     run: serve,
@@ -37,33 +37,38 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
 const FLAGS: &[Flag] = &[
     flag(
         "--listen <ADDR>",
-        "Listen at PORT of this machine, or at ADDR, such as 0.0.0.0:4790, which needs the token that is printed \
-         [default: 127.0.0.1:4790]",
-    ).reach(Reach::Outside),
-    flag(
-        "--allow-delete",
-        "Let the page remove runs, each after a confirmation",
-    ).reach(Reach::Outside),
+        "Listen on PORT of this machine, or on ADDR, such as 0.0.0.0:4790, which requires the \
+         printed token [default: 127.0.0.1:4790]",
+    )
+    .reach(Reach::Outside),
+    flag("--allow-delete", "Allow the page to remove runs, each after a confirmation")
+        .reach(Reach::Outside),
     flag(
         "--allow-start",
-        "Let the page start and stop runs and searches, one at a time, with what this process may do. They go on \
-         when it ends. The page then needs the token that is printed, at every address",
-    ).reach(Reach::Outside),
+        "Allow the page to start and stop runs and searches, one at a time, with the permissions \
+         of this process. They continue after it exits. The page then requires the printed token \
+         at every address",
+    )
+    .reach(Reach::Outside),
     flag(
         "--allow-target <URL>...",
-        "Let what is started load this database, as the form names it, with the passwords of this environment. Others \
-         than these are refused, unless they are inside the process, such as sim:",
+        "Allow the page to start runs on this database, by the same URL, with the passwords of \
+         this environment. Other targets are refused, except those inside the process, such as \
+         sim:",
     )
     .reach(Reach::Outside),
     flag(
         "--allow-commands",
-        "Let what is started have any flag, also those that run commands, or read and write files of this machine",
+        "Allow started runs to use any flag, including those that run commands, or read and write \
+         files of this machine",
     )
     .reach(Reach::Outside),
     flag(
         "--metrics-listen <ADDR>",
-        "Serve the newest answers in OpenMetrics for Prometheus, at PORT of this machine or at ADDR",
-    ).reach(Reach::Outside),
+        "Serve the latest results in OpenMetrics format for Prometheus, on PORT of this machine \
+         or on ADDR",
+    )
+    .reach(Reach::Outside),
 ];
 
 /// Commands that a page may start.

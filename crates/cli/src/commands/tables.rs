@@ -37,8 +37,8 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
             &[
                 flag(
                     "--drop <NAME>...",
-                    "Drop table NAME with its rows, unless a run holds it. With the last one go the tables in which \
-                     Highwater keeps its notes",
+                    "Drop table NAME with its rows, unless a run holds it. Dropping the last one \
+                     also drops the tables of Highwater's table registry",
                 ),
                 flag("--yes", "Drop without asking"),
             ],
@@ -49,7 +49,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     examples: "  highwater tables $URL
       the tables, their rows, and the runs that hold them
   highwater tables $URL --drop cpu --drop mem
-      drop two of them, after a question",
+      drop two of them, after a confirmation",
     run: tables,
 };
 

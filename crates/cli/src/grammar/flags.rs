@@ -23,21 +23,24 @@ pub(crate) const OUT: Flag =
         .reach(Reach::File)
         .default("highwater-runs");
 /// For all commands.
-pub(crate) const CONFIG: Flag =
-    flag("--config <FILE>", "Take settings from FILE, also targets, sinks, and commands to run")
-        .reach(Reach::Settings);
+pub(crate) const CONFIG: Flag = flag(
+    "--config <FILE>",
+    "Read settings from FILE, including targets, sinks, and commands to run",
+)
+.reach(Reach::Settings);
 pub(crate) const NO_COLOR: Flag =
     flag("--no-color", "Disable colors (same as setting NO_COLOR)").once();
 /// For all commands that print a summary.
-pub(crate) const VERBOSE: Flag =
-    flag("-v, --verbose", "Print everything that is known below the answer").once();
+pub(crate) const VERBOSE: Flag = flag("-v, --verbose", "Print all details below the result").once();
 /// For all commands that run something.
 pub(crate) const QUIET: Flag = flag("-q, --quiet", "Print only the result, no progress").once();
 /// For `run` and `load`.
 pub(crate) const PROGRESS: Flag = flag(
     "--progress <DURATION>",
-    "Where standard error is no terminal, print a line of progress this often [default: 1s for ten seconds, then 10s]",
-).once();
+    "Print a line of progress every DURATION, if standard error is not a terminal [default: 1s \
+     for ten seconds, then 10s]",
+)
+.once();
 pub(crate) const JSON: Flag =
     flag("--json", "Print the record as JSON instead of the summary").once();
 pub(crate) const EVENTS: Flag = flag(
@@ -49,25 +52,27 @@ pub(crate) const EVENTS: Flag = flag(
 .reach(Reach::File);
 const UI: Flag = flag(
     "--ui <ADDR>",
-    "Serve a page that shows the load as it runs, at PORT of this machine or at ADDR, such as 0.0.0.0:4790, which needs \
-     the token that is printed [default: 127.0.0.1:4790]",
-).once().reach(Reach::Outside)
+    "Serve a live page of the load, on PORT of this machine or on ADDR, such as 0.0.0.0:4790, \
+     which requires the printed token [default: 127.0.0.1:4790]",
+)
+.once()
+.reach(Reach::Outside)
 .alone("usual");
 const UI_CONTROL: Flag = flag(
     "--ui-control",
-    "Let that page stop the run, change its rates and sessions, and note something",
+    "Allow that page to stop the run, change its rates and sessions, and add notes",
 )
 .once()
 .reach(Reach::Outside);
 const METRICS_LISTEN: Flag = flag(
     "--metrics-listen <ADDR>",
-    "Serve metrics in OpenMetrics for Prometheus, at PORT of this machine or at ADDR",
+    "Serve metrics in OpenMetrics format for Prometheus, on PORT of this machine or on ADDR",
 )
 .once()
 .reach(Reach::Outside);
 const OTLP: Flag = flag(
     "--otlp <URL>",
-    "Push the same metrics every 5 s to a collector that takes OTLP over HTTP, such as \
+    "Push the same metrics every 5 s to a collector that accepts OTLP over HTTP, such as \
      http://localhost:4318",
 )
 .once()
@@ -149,7 +154,7 @@ pub(crate) const TUNED: Flag = flag(
 pub(crate) const CLUSTER: Flag = flag(
     "--cluster <FILE>",
     "Load the cluster of this cluster file that `highwater cluster up` started: its URLs are the \
-     target, and its nodes are measured against their quotas of CPU",
+     target, and the CPU use of its nodes is measured against their quotas",
 )
 .reach(Reach::Shell);
 pub(crate) const MIN_RATE: Flag = flag(
@@ -231,27 +236,15 @@ pub(crate) const RUNNING: &[Flag] = &[
 ];
 /// The objectives of a run.
 pub(crate) const BOUNDS: &[Flag] = &[
-    flag(
-        "--p50 <DURATION>...",
-        "Require p50 latency (the median) of at most DURATION",
-    ),
-    flag(
-        "--p90 <DURATION>...",
-        "Require p90 latency of at most DURATION",
-    ),
-    flag(
-        "--p95 <DURATION>...",
-        "Require p95 latency of at most DURATION",
-    ),
+    flag("--p50 <DURATION>...", "Require p50 latency (the median) of at most DURATION"),
+    flag("--p90 <DURATION>...", "Require p90 latency of at most DURATION"),
+    flag("--p95 <DURATION>...", "Require p95 latency of at most DURATION"),
     flag(
         "--p99 <DURATION>...",
-        "Require p99 latency of at most DURATION for each op, or for one op or stream alone: \
-         'insert<50ms'. The other percentiles take the same",
+        "Require p99 latency of at most DURATION for each op, or for only one op or stream, such \
+         as 'insert<50ms'. The other percentile flags accept the same",
     ),
-    flag(
-        "--p999 <DURATION>...",
-        "Require p99.9 latency of at most DURATION",
-    ),
+    flag("--p999 <DURATION>...", "Require p99.9 latency of at most DURATION"),
     flag(
         "--row-p99 <DURATION>",
         "Require p99 row latency (latency plus the wait for the batch to fill) of at most DURATION",
@@ -267,13 +260,11 @@ pub(crate) const BOUNDS: &[Flag] = &[
     ),
     flag(
         "--steady-within <PERCENT>",
-        "Call throughput steady where its drift over the measured phase is shown to stay within PERCENT",
+        "Treat throughput as steady if its drift over the measured phase is shown to be within \
+         PERCENT",
     )
     .default("10%"),
-    flag(
-        "--require-steady",
-        "Exit with 3 unless throughput is shown to be steady",
-    ),
+    flag("--require-steady", "Exit with 3 unless throughput is shown to be steady"),
 ];
 /// For each run.
 pub(crate) const AUDITED: &[Flag] = &[

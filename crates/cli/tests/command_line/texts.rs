@@ -94,13 +94,13 @@ fn help_of_show() {
               Write report.html in the run's directory again, and open it in the browser
 
       -v, --verbose
-              Print everything that is known below the answer
+              Print all details below the result
 
       -o, --out <DIR>
               Store each run in its own directory under DIR [default: highwater-runs]
 
           --config <FILE>
-              Take settings from FILE, also targets, sinks, and commands to run
+              Read settings from FILE, including targets, sinks, and commands to run
 
           --no-color
               Disable colors (same as setting NO_COLOR)
@@ -154,8 +154,8 @@ fn help_of_check() {
           --help-all  Also print all other flags, settings from the environment and file, and exit codes
 
     Workload:
-      -f, --file <FILE[@WEIGHT]>  Let the target prepare the statements of your own workload file
-                                  (.toml) or SQL files (.sql), and execute none, in place of trying the
+      -f, --file <FILE[@WEIGHT]>  Prepare the statements of your own workload file (.toml) or SQL files
+                                  (.sql) on the target without executing them, instead of trying the
                                   built-in workloads
           --set <NAME=VALUE>      Set a workload parameter. Parameters of built-in workloads are also
                                   flags, such as --read-percent 0
@@ -170,15 +170,15 @@ fn help_of_check() {
     Output:
       -o, --out <DIR>      Store each run in its own directory under DIR [default: highwater-runs]
       -v, --verbose        Also print every setting that a target reports
-          --config <FILE>  Take settings from FILE, also targets, sinks, and commands to run
+          --config <FILE>  Read settings from FILE, including targets, sinks, and commands to run
           --no-color       Disable colors (same as setting NO_COLOR)
 
     Examples:
       highwater check $URL
-          connect to each host; print what would stop a run, what would falsify its figures, and a line
-          for each area that is in order
+          connect to each host; print what would stop a run or distort its figures, and a line
+          for each area without problems
       highwater check $URL -f my-query.sql
-          let the target prepare your own statements, without executing them
+          prepare your own statements on the target, without executing them
       highwater check my-workload.toml
           read a workload file and describe it
       highwater check my-cluster.toml

@@ -71,19 +71,19 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     examples: "  highwater scale cpu 'sim:?nodes={nodes}&shards=60&replicas=0' --nodes 1..5 --p99 100ms
       the highest rate of rows within the objective at each of five sizes
   highwater scale cpu $URL --nodes 3,6,12 --each run --sessions 30,60,120 -d 10m
-      what is acknowledged at three sizes, each with sessions of its own; {nodes} stands in the URL
+      the acknowledged throughput at three sizes, each with its own sessions; $URL contains {nodes}
   highwater scale cpu --cluster c.toml --nodes 1..3 --each run --grow
-      a cluster to which nodes are added, from a cluster file; it is ended afterwards
+      a cluster from a cluster file, to which nodes are added; it is ended afterwards
   highwater scale cpu $URL --nodes 1..9 --start 100kn --until 1M --price 0.80
-      as many nodes as 1,000,000 rows/s need, and what a million rows cost
+      up to the size that reaches 1,000,000 rows/s, and the price of a million rows
   highwater scale cpu $URL --nodes 1..5 --each tune --over shards=8..64 --over sessions=8..64
-      the best shards and sessions at each size, as clusters are compared that were set up well
+      the best shards and sessions at each size, to compare well-configured clusters
   highwater scale cpu --cluster c.toml --nodes 1..3 --each find --over replicas=0,1
       how the mark grows without a replica and with one, side by side
   highwater scale cpu --cluster '{variant}.toml' --variant old --variant new --nodes 1..3 --each run
-      two versions of a database, each with a cluster file of its own, side by side
+      two versions of a database, each with its own cluster file, side by side
   highwater size 2M --from RUN
-      the cluster that a rate needs, from the sizes that were measured
+      the cluster that a rate needs, from the measured sizes
 
 Settings may depend on the size: a list with a value for each, or an expression in n, such as \
 -c 16n or --shards '8+8n'. So may --batch, --replicas, --rate, --start, --max, and --set NAME=VALUE.",
@@ -104,32 +104,35 @@ const GROWTH_FLAGS: &[Flag] = &[
     .default("find"),
     flag(
         "--cluster <FILE>",
-        "Start the cluster of this cluster file at each size, and end it. Without it, TARGET is a URL \
-         with {nodes} in it: a cluster of each size that is there already",
+        "Start the cluster of this cluster file at each size, and end it afterwards. Without \
+         --cluster, TARGET is a URL that contains {nodes}, and a cluster of each size must already \
+         exist",
     ).reach(Reach::Shell),
     flag(
         "--no-quota",
-        "Start the cluster's nodes without their quotas of CPU and memory",
+        "Start the cluster's nodes without their CPU and memory quotas",
     ),
     flag(
         "--measure-nodes",
-        "Before the first size, measure each node of the largest size alone, as a cluster of one, for 15 s at most; \
-         without this flag, where the cluster file says `alone = true`, up to 8 nodes",
+        "Before the first size, measure each node of the largest size alone, as a cluster of one, \
+         for at most 15 s. Without this flag, up to 8 nodes are measured if the cluster file says \
+         `alone = true`",
     ),
-    flag("--no-measure-nodes", "Measure no node alone"),
+    flag("--no-measure-nodes", "Do not measure nodes alone"),
     flag(
         "--variant <NAME[=COMMAND]>...",
-        "Measure this variant beside others, each size of all in random order, and compare them; every variant has a \
-         record of its own. {variant} in TARGET, FILE, COMMAND, or any setting but -o is NAME; COMMAND is run in a \
-         shell before each size. Give two or more. They share --budget evenly",
+        "Measure this variant in turn with others, in random order at each size, and compare \
+         them; each variant has its own record. {variant} in TARGET, FILE, COMMAND, or any setting \
+         except -o stands for NAME; COMMAND is run in a shell before each size. Give two or more. \
+         They share --budget evenly",
     ).next(Next::RepeatedCommand).reach(Reach::Shell),
     flag(
         "--fresh",
-        "Use a new cluster for each size, as without --grow",
+        "Use a new cluster for each size (the default)",
     ),
     flag(
         "--grow",
-        "Add nodes to the cluster that runs, instead of using a new one for each size",
+        "Add nodes to the running cluster, instead of using a new one for each size",
     ),
     flag(
         "--until <RATE>",
@@ -138,12 +141,13 @@ const GROWTH_FLAGS: &[Flag] = &[
     ),
     flag(
         "--price <AMOUNT>",
-        "Set the price of one node for one hour, such as 0.80, to show what a million units cost",
+        "Set the price of one node for one hour, such as 0.80, to show the price of a million \
+         units",
     ),
     flag(
         "--budget <DURATION>",
-        "Limit the time of all sizes together. The first size is measured again in it; starting \
-         clusters, bringing data back, and filling tables are not [default: no limit]",
+        "Limit the time of all sizes together, including the repeat of the first one, but not the \
+         time to start clusters, restore data, and fill tables [default: no limit]",
     ),
     flag(
         "--settle <DURATION>",
@@ -178,8 +182,8 @@ const SEARCH_FLAGS: &[Flag] = &[
     ),
     flag(
         "--over <AXIS=VALUES>...",
-        "Vary AXIS, as in `highwater tune`, such as batch=500..32k: with --each tune in the tuning at each size; else \
-         each configuration is a variant, measured at every size",
+        "Vary AXIS, as in `highwater tune`, such as batch=500..32k: with --each tune, in the \
+         tuning at each size; otherwise each configuration is a variant, measured at every size",
     ),
     flag("--each-budget <DURATION>", "Limit the time of the probes at one size").default("1h"),
 ];

@@ -17,8 +17,8 @@ use crate::layers::{self, Layers};
 const MOST: u32 = 100_000;
 /// Maximum number of rates: one of rows and one of queries.
 const MOST_NEEDS: usize = 2;
-const TARGET_HINT: &str = "a target is a rate: `1M` or `1M rows/s` for rows, `200q/s` for queries, `500k..800k` where \
-     demand is not known";
+const TARGET_HINT: &str = "a target is a rate: `1M` or `1M rows/s` for rows, `200q/s` for queries, \
+`500k..800k` if demand is uncertain";
 
 /// Settings of a size plan.
 #[derive(Debug, Clone, PartialEq)]

@@ -32,7 +32,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     positionals: &[words(
         "RATE",
         "Rate that the cluster must sustain: `1M` rows per second, `200q/s` queries per second, or \
-         one of each; `500k..800k` where demand is not known",
+         one of each; `500k..800k` if demand is uncertain",
     )],
     flags: FLAGS,
     main_flags: Some(
@@ -413,8 +413,9 @@ const FIGURES_FLAGS: &[Flag] = &[
     ),
     flag(
         "--assume <NAME>...",
-        "Assume that throughput grows as published clusters did, as is done with one measured size, \
-         and take the throughputs of this published series if --from gives none. Give it once for \
+        "Assume that throughput grows as in published clusters (the default with one measured \
+         size), and use the throughputs of this published series if --from gives none. Give it \
+         once for \
          rows and once for queries",
     ),
     flag(
@@ -463,7 +464,7 @@ const CLUSTER_FLAGS: &[Flag] = &[
     ),
     flag(
         "--price <AMOUNT>",
-        "Set the price of one node for one hour, such as 0.80, or of one vCPU where sizes count vCPUs",
+        "Set the price of one node for one hour, such as 0.80, or of one vCPU if sizes count vCPUs",
     ),
     flag(
         "--shards-per-vcpu <N>",
