@@ -144,17 +144,17 @@ struct ClusterFile {
     /// One line
     #[serde(default)]
     summary: String,
-    /// Nodes that `up` starts if no number is given, from 1 to 256
+    /// Number of nodes that `up` starts by default, from 1 to 256
     #[serde(default = "one")]
     nodes: u32,
-    /// Which nodes hold a row: what `highwater scale` predicts from one size depends on it
+    /// Which nodes hold a row; determines what `highwater scale` predicts from one size
     #[serde(default)]
     rows: Rows,
-    /// Nodes that are processes of this machine
+    /// Nodes that run as processes of this machine
     node: Option<NodeFile>,
-    /// Your own commands in place of `[node]`
+    /// Your own commands, instead of `[node]`
     commands: Option<CommandsFile>,
-    /// Shell command that brings data back into a new cluster
+    /// Shell command that restores data in a new cluster
     restore: Option<String>,
 }
 
@@ -169,22 +169,22 @@ pub enum Rows {
     /// Some of them
     #[default]
     Divided,
-    /// All of them: nodes add reads and safety, and hardly any writes
+    /// All of them: further nodes add read capacity and redundancy, but hardly any write capacity
     Everywhere,
 }
 
-/// A process per node, each in a data directory of its own
+/// One process per node, each with its own data directory
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NodeFile {
-    /// What is run in the data directory: a list of words, or one text for the shell
+    /// Command that runs in the data directory: a list of words, or one text for the shell
     pub command: CommandLine,
-    /// Shell command that makes a new data directory ready, before the first start
+    /// Shell command that prepares a new data directory, before the first start
     pub prepare: Option<String>,
     /// Files of the data directory: relative path = text
     #[serde(default)]
     pub files: BTreeMap<String, String>,
-    /// Variables, besides those of Highwater's own environment
+    /// Environment variables, in addition to those of Highwater's own environment
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
     /// If Highwater runs as root, run the node as this user: a name, or `UID:GID`
@@ -192,35 +192,35 @@ pub struct NodeFile {
     /// Address of its ports, such as `127.0.0.{node}`
     #[serde(default = "loopback")]
     pub host: String,
-    /// Make the data directories below this one
+    /// Directory below which the data directories are created
     pub data: Option<String>,
-    /// Port of node 1 by name, those of other nodes follow it; 0 picks a free one
+    /// Ports of node 1 by name; the ports of other nodes follow; 0 picks a free one
     #[serde(default)]
     pub ports: BTreeMap<String, u16>,
-    /// Texts that are made of all nodes, used as `{list.NAME}`
+    /// Texts made of all nodes, used as `{list.NAME}`
     #[serde(default)]
     pub lists: BTreeMap<String, List>,
-    /// URL of a node, as a target
+    /// URL of a node, in the form of a target
     pub url: String,
     /// Which nodes are loaded
     #[serde(default)]
     pub targets: Targets,
-    /// URLs of its metrics (Prometheus text)
+    /// URLs of the node's metrics (Prometheus text)
     #[serde(default)]
     pub metrics: Vec<String>,
-    /// Whether a node waits until the one before it is ready
+    /// Whether a node waits until the previous one is ready
     #[serde(default)]
     pub start: StartOrder,
-    /// Whether each node, whatever its number, also starts without the others, as a cluster of one: `highwater scale`
-    /// then measures each alone
+    /// Whether each node, regardless of its number, also starts without the others, as a cluster of one; `highwater
+    /// scale` then measures each alone
     #[serde(default)]
     pub alone: bool,
-    /// When it is ready: exactly one of `sql`, `http` and `log`
+    /// Condition under which a node is ready: exactly one of `sql`, `http`, and `log`
     pub ready: ReadyFile,
-    /// How it is stopped
+    /// How a node is stopped
     #[serde(default)]
     pub stop: StopFile,
-    /// What it may use of the machine, by control group
+    /// Resource limits of a node, by control group
     pub quota: Option<QuotaFile>,
 }
 
@@ -244,19 +244,19 @@ pub enum CommandLine {
 pub struct List {
     /// Text of one node, with its placeholders
     pub each: String,
-    /// What stands between two nodes
+    /// Text between two nodes
     #[serde(default)]
     pub join: String,
 }
 
-/// Whether a node waits for the one before it
+/// Whether a node waits for the previous one
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartOrder {
     /// All at once
     #[default]
     Together,
-    /// Each when the one before it is ready
+    /// Each as soon as the previous one is ready
     OneByOne,
 }
 
@@ -267,11 +267,11 @@ pub enum Targets {
     /// All of them
     #[default]
     All,
-    /// The first one alone, such as a primary
+    /// Only the first one, such as a primary
     First,
 }
 
-/// When a node is ready
+/// Condition under which a node is ready
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadyFile {
@@ -283,7 +283,7 @@ pub struct ReadyFile {
     pub http: Option<String>,
     /// Text in its log
     pub log: Option<String>,
-    /// How long it may take, such as "60s"
+    /// Time limit, such as "60s"
     #[serde(default = "minute")]
     pub within: Span,
 }
@@ -326,9 +326,9 @@ pub struct StopFile {
     /// Signal to the node's first process
     #[serde(default)]
     pub signal: StopSignal,
-    /// Shell command in place of a signal
+    /// Shell command instead of a signal
     pub command: Option<String>,
-    /// How long it may take, until what is left of the node is killed
+    /// Time limit, after which the remaining processes of the node are killed
     #[serde(default = "ten_seconds")]
     pub within: Span,
 }
@@ -343,7 +343,7 @@ impl Default for StopFile {
     }
 }
 
-/// A signal that ends a server in order
+/// A signal that shuts a server down cleanly
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum StopSignal {
@@ -356,27 +356,27 @@ pub enum StopSignal {
     Quit,
 }
 
-/// What a node may use of the machine
+/// Resource limits of a node
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QuotaFile {
-    /// Cores, such as 0.5
+    /// CPU quota in cores, such as 0.5
     pub cpu: Option<f64>,
-    /// Memory, such as "1GiB"
+    /// Memory limit, such as "1GiB"
     pub memory: Option<Size>,
-    /// From when on the quota of CPU holds
+    /// When the CPU quota starts
     #[serde(default)]
     pub begins: QuotaStart,
 }
 
-/// From when on a quota of CPU holds
+/// When a CPU quota starts
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum QuotaStart {
-    /// From the node's start
+    /// When the node starts
     #[default]
     Start,
-    /// After the warm-up, for servers that compile while they run
+    /// After the warm-up, for servers that compile code while running
     WarmUp,
 }
 
@@ -386,7 +386,7 @@ pub enum QuotaStart {
 pub struct CommandsFile {
     /// Starts a cluster of `{nodes}` nodes
     pub up: String,
-    /// Changes a cluster that is up to `{nodes}` nodes; without it, `up` is run again
+    /// Changes a running cluster to `{nodes}` nodes; if absent, `up` is run again
     pub resize: Option<String>,
     /// Ends with exit code 0 once all nodes are ready; run once per second until then
     pub ready: Option<String>,
@@ -396,7 +396,7 @@ pub struct CommandsFile {
     pub metrics: Option<String>,
     /// Ends the cluster
     pub down: String,
-    /// How long each may take, such as "30m"
+    /// Time limit of each command, such as "30m"
     #[serde(default = "half_an_hour")]
     pub within: Span,
 }

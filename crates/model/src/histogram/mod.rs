@@ -56,17 +56,17 @@ pub struct Percentile {
     pub at_least: bool,
 }
 
-/// What a report prints of a histogram; all latencies in nanoseconds.
+/// Summary of a histogram; all latencies in nanoseconds.
 ///
-/// A percentile is absent where there are not enough samples for it: p50 and p90 from 10, p95 from
-/// 20, p99 from 100, p99.9 from 1,000 and p99.99 from 10,000 ops, those at +∞ included.
+/// A percentile is absent if there are too few samples for it: p50 and p90 from 10, p95 from 20, p99 from 100, p99.9
+/// from 1,000, and p99.99 from 10,000 ops, including those at +∞.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LatencySummary {
-    /// All ops, with those beyond.
+    /// Number of ops, including those beyond.
     pub count: u64,
-    /// Ops whose latency is +∞: failed, dropped, unsent or timed out.
+    /// Number of ops with a latency of +∞: failed, dropped, unsent, or timed out.
     pub beyond: u64,
-    /// Each of those was waited for at least so long; absent where that is not known.
+    /// Minimum time that each of those was waited for; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited: Option<u64>,
     /// Mean; absent when `beyond` is not 0, as it would be infinite.
@@ -83,9 +83,9 @@ pub struct LatencySummary {
     pub p999: Option<u64>,
     /// 99.99th percentile.
     pub p9999: Option<u64>,
-    /// Greatest latency.
+    /// Maximum latency.
     pub max: Option<u64>,
-    /// Names of those above that are lower bounds (`≥`), such as `p99` and `max`.
+    /// Names of the values above that are lower bounds (`≥`), such as `p99` and `max`.
     pub at_least: Vec<String>,
 }
 

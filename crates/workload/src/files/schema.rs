@@ -34,21 +34,21 @@ pub fn file_schema() -> String {
             "name": { "type": "string" },
             "version": {
                 "type": "integer", "minimum": 1,
-                "description": "of the content; raise it when rows or ops change",
+                "description": "version of the content; increase it when rows or ops change",
             },
             "summary": { "type": "string", "description": "one line" },
-            "source": { "type": "string", "description": "where the definition comes from" },
+            "source": { "type": "string", "description": "source of the definition" },
             "parameters": named(&parameter()),
             "entities": named(&entity()),
             "tables": named(&table()),
             "ops": named(&op()),
             "streams": named(&stream()),
             "load": object(
-                "what is written before the first phase",
+                "rows written before the first phase",
                 &[("op", text("an insert"), true), ("rows", shape(Shape::Integer), true)],
             ),
             "invariants": named(&object(
-                "what must be so of the data after a run",
+                "conditions that the data must meet after a run",
                 &[
                     ("summary", text("one line"), false),
                     ("sql", per_dialect("a query of one value, without parameters"), true),
@@ -59,7 +59,7 @@ pub fn file_schema() -> String {
                 "how the data's time follows the clock",
                 &[
                     ("mode", text("fixed, backfill or live"), true),
-                    ("start", text("the timestamp parameter that is set"), true),
+                    ("start", text("the timestamp parameter with the start"), true),
                     ("interval", shape(Shape::Duration), true),
                     ("rows", shape(Shape::Integer), false),
                 ],
@@ -108,11 +108,11 @@ fn object(about: &str, keys: &[(&str, Value, bool)]) -> Value {
 
 fn parameter() -> Value {
     let any = json!({ "type": ["integer", "string"] });
-    let mut words = text("one of these only; for text");
+    let mut words = text("the allowed values; for text");
     words["type"] = json!("array");
     words["items"] = json!({ "type": "string" });
     object(
-        "what --set name=value can change",
+        "parameters that --set NAME=VALUE can change",
         &[
             ("type", json!({ "enum": ParameterKind::ALL.map(ParameterKind::name) }), true),
             ("default", any.clone(), true),
@@ -127,7 +127,7 @@ fn parameter() -> Value {
 fn entity() -> Value {
     let attributes = alternatives(&[PLAIN], false, &repeat());
     object(
-        "things that rows are about",
+        "entities that rows describe",
         &[("count", shape(Shape::Integer), true), ("attributes", list(&attributes), false)],
     )
 }
@@ -138,7 +138,7 @@ fn table() -> Value {
         "type": "array", "items": { "type": "string" }, "minItems": 2, "maxItems": 2,
     });
     let conditional = object(
-        "a statement that counts if two texts are the same, or unless they are",
+        "a statement that is used if two texts are equal, or unless they are",
         &[
             ("sql", text("one statement"), true),
             ("when", two.clone(), false),
@@ -148,15 +148,16 @@ fn table() -> Value {
     let statement = json!({ "anyOf": [{ "type": "string" }, conditional] });
     let values = json!({
         "type": "object",
-        "description": "per dialect and column an integer expression that stands for the value",
+        "description": "per dialect and column, an integer expression that represents the value",
         "additionalProperties": named(&json!({ "type": "string" })),
     });
     let statements = json!({ "anyOf": [{ "type": "string" }, list(&statement)] });
-    let statements = of_dialects("the table and its indexes, for each dialect", &statements);
+    let statements =
+        of_dialects("statements that create the table and its indexes, per dialect", &statements);
     object(
         "a table and the rows that fill it",
         &[
-            ("entity", text("what the rows are about"), false),
+            ("entity", text("the entity that the rows describe"), false),
             ("order", json!({ "enum": ["time-major", "drawn"] }), false),
             ("repeat", shape(Shape::Integer), false),
             ("columns", list(&columns), true),
@@ -165,10 +166,14 @@ fn table() -> Value {
             ("values", values, false),
             (
                 "locate",
-                per_dialect("a condition for keys from :first to :last that an index answers"),
+                per_dialect("a condition for keys from :first to :last that an index can serve"),
                 false,
             ),
-            ("replaces", text("the bigint column whose value a later row takes over"), false),
+            (
+                "replaces",
+                text("the bigint column by whose value a later row replaces an earlier one"),
+                false,
+            ),
         ],
     )
 }
@@ -177,7 +182,7 @@ fn op() -> Value {
     let parameters =
         alternatives(&[PLAIN, OF_PARAMETERS], true, &[("count", shape(Shape::Integer), false)]);
     let answer = object(
-        "how many rows the answer has",
+        "number of rows in the response",
         &[
             ("min", shape(Shape::Integer), false),
             ("max", shape(Shape::Integer), true),
@@ -187,7 +192,7 @@ fn op() -> Value {
     let mut statements = list(&json!({ "type": "string" }));
     statements["minItems"] = json!(1);
     statements["maxItems"] = json!(MAX_STATEMENTS);
-    let about = "statements that are one transaction, for each dialect";
+    let about = "the statements of one transaction, per dialect";
     let transaction = of_dialects(about, &statements);
     let mut op = object(
         "an insert, a query, or a transaction",

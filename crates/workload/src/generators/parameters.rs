@@ -152,7 +152,7 @@ pub(crate) struct Entity {
 
 impl Parameter for Entity {
     const SPECS: &'static [Spec] = specs!(
-        "entity", "an attribute of an entity drawn uniformly", TEXT,
+        "entity", "an attribute of a uniformly chosen entity", TEXT,
         ["entity": Text, "attribute": Text; "from": Float, "to": Float];
     );
 
@@ -210,7 +210,7 @@ pub(crate) struct Distinct {
 
 impl Parameter for Distinct {
     const SPECS: &'static [Spec] = specs!(
-        "distinct", "one of the different values of an attribute", TEXT,
+        "distinct", "one of the distinct values of an attribute", TEXT,
         ["entity": Text, "attribute": Text;];
     );
 
@@ -249,7 +249,7 @@ pub(crate) struct DataTime {
 
 impl Parameter for DataTime {
     const SPECS: &'static [Spec] = specs!(
-        "data-time", "the time of the last row before the stream, and an offset", TIMESTAMP,
+        "data-time", "the time of the last row before the stream, plus an offset", TIMESTAMP,
         ["table": Text; "offset": Duration];
     );
 
@@ -282,7 +282,7 @@ pub(crate) struct Window {
 
 impl Parameter for Window {
     const SPECS: &'static [Spec] = specs!(
-        "window", "the start of a window of the data's time", TIMESTAMP,
+        "window", "the start of a time window within the data", TIMESTAMP,
         ["table": Text, "length": Duration; "step": Duration, "offset": Duration];
     );
 
@@ -318,7 +318,7 @@ pub(crate) struct Plus {
 
 impl Parameter for Plus {
     const SPECS: &'static [Spec] = specs!(
-        "plus", "an earlier parameter and a duration", TIMESTAMP,
+        "plus", "an earlier parameter plus a duration", TIMESTAMP,
         ["parameter": Text, "add": Duration;];
     );
 
@@ -349,7 +349,7 @@ pub(crate) struct Reference(pub(crate) columns::Reference);
 
 impl Parameter for Reference {
     const SPECS: &'static [Spec] = specs!(
-        "reference", "what a row that was there before the op has in a column", SCALARS,
+        "reference", "the value of a column in a row that existed before the op", SCALARS,
         ["table": Text; "column": Text, "field": Text, "rows": Integer, "distribution": Distribution,
             "theta": Float, "data": Float, "asked": Float, "percentile": Float, "order": Text];
     );
@@ -381,7 +381,7 @@ pub(crate) struct Written {
 
 impl Parameter for Written {
     const SPECS: &'static [Spec] = specs!(
-        "written", "what the rows that the op upserts have in a column; `count` rows", SCALARS,
+        "written", "the values of a column in the rows that the op upserts; `count` rows", SCALARS,
         ["table": Text, "column": Text;];
     );
 

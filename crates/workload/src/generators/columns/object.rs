@@ -55,12 +55,12 @@ enum FieldGenerator {
 
 /// The generator of a field that is itself an object.
 pub(crate) static OF_FIELDS: Specs = &[specs!(
-    "object", "fields that are made for each row", OBJECT, ["fields": Fields;];
+    "object", "fields generated for each row", OBJECT, ["fields": Fields;];
 )];
 
 impl Generate for Object {
     const SPECS: &'static [Spec] = specs!(
-        "object", "attributes of the row's entity, or fields that are made for each row", OBJECT,
+        "object", "attributes of the row's entity, or fields generated for each row", OBJECT,
         [; "attributes": Texts, "fields": Fields];
     );
 
@@ -318,7 +318,7 @@ impl Reference {
 
 impl Generate for Reference {
     const SPECS: &'static [Spec] = specs!(
-        "reference", "what an earlier row, or a row of an earlier table, has in a column", SCALARS,
+        "reference", "the value of a column in an earlier row of this or an earlier table", SCALARS,
         ["table": Text; "column": Text, "field": Text, "rows": Integer, "distribution": Distribution,
             "theta": Float, "data": Float, "asked": Float, "percentile": Float, "order": Text];
     );

@@ -22,7 +22,7 @@ pub(crate) enum Uniform {
 
 impl Make for Uniform {
     const SPECS: &'static [Spec] = specs!(
-        "uniform", "all of min to max alike",
+        "uniform", "uniform from min to max",
         &[ColumnType::Integer, ColumnType::Bigint, ColumnType::Float, ColumnType::Text],
         ["min": Float, "max": Float; "prefix": Text];
     );
@@ -157,13 +157,13 @@ pub(crate) struct SkewedInteger {
 
 impl Make for SkewedInteger {
     const SPECS: &'static [Spec] = specs!(
-        "zipfian", "few of min to max often, most of them rarely", NUMBERED,
+        "zipfian", "zipfian from min to max: a few values often, most of them rarely", NUMBERED,
         ["min": Integer, "max": Integer; "theta": Float, "order": Text, "prefix": Text];
         "latest", "zipfian counted back from max", NUMBERED,
         ["min": Integer, "max": Integer; "theta": Float, "prefix": Text];
-        "hotspot", "a share of min to max gets a share of the draws", NUMBERED,
+        "hotspot", "a fraction of the values gets a fraction of the draws", NUMBERED,
         ["min": Integer, "max": Integer; "data": Float, "asked": Float, "prefix": Text];
-        "exponential", "exponentially fewer from min to max", NUMBERED,
+        "exponential", "exponentially decreasing from min to max", NUMBERED,
         ["min": Integer, "max": Integer; "percentile": Float, "data": Float, "prefix": Text];
     );
 
@@ -209,7 +209,7 @@ pub(crate) struct Sequence {
 
 impl Make for Sequence {
     const SPECS: &'static [Spec] = specs!(
-        "sequence", "start + step × number, of which the multiple of step modulo `modulo`", NUMBERED,
+        "sequence", "start + step × number, or start + (step × number mod `modulo`)", NUMBERED,
         [; "start": Integer, "step": Integer, "modulo": Integer, "prefix": Text];
     );
 
@@ -293,7 +293,7 @@ impl Keys {
 
 impl Make for Keys {
     const SPECS: &'static [Spec] = specs!(
-        "keys", "the key of a row where the same keys come again: hash, sequential or zipfian",
+        "keys", "the key of a row, if keys are repeated: hash, sequential, or zipfian",
         &[ColumnType::Bigint],
         ["order": Text; "cycle": Integer, "different": Integer, "apart": Integer, "s": Float, "v": Float];
     );

@@ -189,7 +189,7 @@ impl Words {
 
 impl Make for Dictionary {
     const SPECS: &'static [Spec] = specs!(
-        "dictionary", "one of many made words", TEXT,
+        "dictionary", "one of many generated words", TEXT,
         ["size": Integer; "length": Integer, "distribution": Distribution, "theta": Float, "data": Float,
             "asked": Float, "percentile": Float, "order": Text];
     );
