@@ -64,7 +64,10 @@ fn all_parts(all: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
     (1..(1 << all.len()) - 1).map(part).collect()
 }
 
-fn check(parts: fn(&[(f64, f64)]) -> Vec<Vec<(f64, f64)>>, rates: &[f64]) {
+/// Makes parts of a series, which is nodes and rates.
+type Parts = fn(&[(f64, f64)]) -> Vec<Vec<(f64, f64)>>;
+
+fn check(parts: Parts, rates: &[f64]) {
     let mut firmer = Vec::new();
     for (name, all) in series() {
         let largest = all.iter().map(|size| size.1).fold(0.0, f64::max);
