@@ -29,7 +29,7 @@ pub fn read(names: &[String], out: &Path) -> Result<SeriesSet, UserError> {
     Ok(set)
 }
 
-/// Adds points that are not there yet: a resumed experiment also has the trials of the one that it resumes.
+/// Adds points that are not present yet: a resumed experiment also contains the trials of the original one.
 fn add(set: &mut SeriesSet, mut more: SeriesSet) {
     let known: BTreeSet<&str> = set.points.iter().filter_map(|point| point.origin.run()).collect();
     more.points.retain(|point| point.origin.run().is_none_or(|run| !known.contains(run)));
@@ -85,8 +85,8 @@ pub fn runs(directory: &Path, most: usize) -> Result<Vec<PathBuf>, UserError> {
     Ok(runs)
 }
 
-/// All runs of a directory. Those without a result are left out and named: a run that is still in progress, and one that
-/// cannot be read. Of an experiment in progress the finished trials count.
+/// All runs of a directory. Runs without a result are skipped and named: those in progress, and those that cannot be
+/// read. Of an experiment in progress, the finished trials count.
 fn directory(path: &Path) -> Result<SeriesSet, UserError> {
     let shown = path.display();
     let runs = runs(path, MOST_RUNS)?;

@@ -58,7 +58,7 @@ pub struct Progress {
     length: Cell<Option<Nanos>>,
     /// Whether the run has a simulated clock.
     simulated: Cell<bool>,
-    /// Whether the sign of a percentile that is a lower bound was explained.
+    /// Whether the sign for a percentile that is a lower bound was explained.
     bound_explained: Cell<bool>,
 }
 

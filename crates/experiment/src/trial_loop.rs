@@ -455,7 +455,7 @@ pub(crate) fn progress(
     }
 }
 
-/// Trials that take so many nanoseconds, but end with the budget.
+/// Trials that take this many nanoseconds, but end with the budget.
 pub(crate) fn within(progress: &ExperimentProgress, takes: u64) -> Nanos {
     let rest = progress.budget.map(|budget| budget.saturating_sub(progress.spent).0);
     Nanos(takes.min(rest.unwrap_or(u64::MAX)))

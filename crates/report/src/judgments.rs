@@ -204,7 +204,7 @@ pub(crate) fn lines(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> V
     let mut all = three(judged);
     let mut measurement = measurement;
     if judged.measurement.value == Measurement::Valid {
-        // Notes do not affect a valid measurement; only whose figures they are is said with them.
+        // Notes do not affect a valid measurement; only the note about a shared host is stated with it.
         let mut notes = std::mem::take(&mut all[0].reasons).iter();
         let shared = notes.find(|note| note.code == ReasonCode::SharedHost);
         measurement.extend(shared.map(|note| format!(" {}", first_upper(&sentence(note)))));

@@ -166,8 +166,8 @@ impl Live {
         lines.iter().map(|line| cut(line, columns)).collect()
     }
 
-    /// The bar of an experiment: its trials or its budget, whichever is used up further. On a simulated clock, its
-    /// current trial has taken what its own trials and seconds have.
+    /// The progress bar of an experiment: its trials or its budget, whichever is closer to its end. On a simulated
+    /// clock, the elapsed time of the current trial is the sum of that of its own trials and seconds.
     fn experiment_bar(&self, level: usize, now: Nanos) -> Bar {
         let RunningTrial { trial, begin, progress } = &self.experiments[level];
         let second = match &self.part {
@@ -240,7 +240,7 @@ impl Bar {
     }
 }
 
-/// The words after a remaining time: on a simulated clock, which a reader's does not show, it is named.
+/// The words after a remaining time; they name a simulated clock, because it differs from the reader's.
 pub(crate) const fn left_words(simulated: bool) -> &'static str {
     if simulated { "left to simulate" } else { "left" }
 }

@@ -161,11 +161,11 @@ pub(crate) fn named_p99(stream: &StreamProgress) -> (&'static str, String) {
     }
 }
 
-/// What the sign of such a percentile means.
+/// The meaning of the sign for such a percentile.
 pub const LOWER_BOUND: &str =
     "≥: the slowest ops failed or have no response yet, and took at least as long";
 
-/// Whether the percentile or maximum of the last seconds falls among ops that failed, or that have not ended.
+/// Whether the percentile or maximum of the last seconds falls among ops that failed or have not ended.
 pub fn is_lower_bound(stream: &StreamProgress) -> bool {
     let is_shown = stream.p99_ns.is_some();
     (is_shown && stream.p99_at_least)

@@ -42,8 +42,8 @@ pub const CEILING_HEADROOM: f64 = 1.5;
 pub const OFFERED_SHORTFALL: f64 = 0.01;
 /// Poisson arrivals vary; a shortfall within this number of standard deviations is not significant.
 pub const POISSON_DEVIATIONS: f64 = 3.0;
-/// Other programs that take at least this fraction of the CPU time of the target's host are noted: the target could use
-/// as much more on a host of its own.
+/// Other programs are noted if they use at least this fraction of the CPU time of the target's host. On a dedicated
+/// host, the target could use that much more.
 pub const OTHERS_NOTED: f64 = 0.25;
 /// Maximum number of characters of the reason why a session could not connect.
 const WHY: usize = 160;

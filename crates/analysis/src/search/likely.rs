@@ -1,11 +1,11 @@
-//! How long a search will probably take, from its probes so far. Must not decide what follows.
+//! The expected duration of a search, given its probes so far. Must not decide what follows.
 
 use highwater_model::numbers::ceil_to_u64;
 use highwater_model::search::{ProbePurpose, ProbeVerdict, SearchRecord};
 
 use super::PROBES_OF_NINE_IN_TEN;
 
-/// The values between which the mark must be, by the probes so far: the highest that passed, and the lowest that failed.
+/// The bracket of the mark, given the probes so far: the highest value that passed, and the lowest that failed.
 pub fn bracket(search: &SearchRecord) -> [Option<f64>; 2] {
     let of = |verdict: ProbeVerdict| {
         let probes = search.probes.iter().filter(|probe| probe.purpose.judges());
@@ -17,8 +17,8 @@ pub fn bracket(search: &SearchRecord) -> [Option<f64>; 2] {
     [passed, failed]
 }
 
-/// Probable number of probes that are to come, without confirmations and with those alone: by a typical search, until
-/// the bracket shows how many more bisections are needed.
+/// Expected numbers of remaining probes and remaining confirmations. The first is that of a typical search until the
+/// bracket shows how many more bisections are needed.
 pub fn probes_to_come(search: &SearchRecord) -> [u32; 2] {
     let (policy, done) = (&search.policy, number(search.probes.len()));
     let confirmed = search.probes.iter().filter(|probe| probe.purpose == ProbePurpose::Confirm);

@@ -303,7 +303,7 @@ fn ceiling_of(sink: &str, insert: Option<&String>, scratch: &Path) -> Result<Str
 enum Area {
     /// In order.
     Fine,
-    /// A run would start, but its figures would not be what a reader takes them for.
+    /// A run would start, but its figures would mislead a reader.
     Falsifies,
     /// A run would not start.
     Stops,
@@ -327,7 +327,7 @@ fn stops_if(stops: bool, text: &str) -> String {
     area(if stops { Area::Stops } else { Area::Fine }, text)
 }
 
-/// The lines of what only `--verbose` prints.
+/// Lines that are printed only with `--verbose`.
 const VERSION: &str = "version";
 const SETTINGS: &str = "settings";
 
@@ -352,7 +352,7 @@ fn describe_target(target: &dyn Target, inspection: &TargetInspection, verbose: 
         let shared = "this machine runs the target and the load generator: figures are of both";
         lines.push(fact("machine", area(Area::Falsifies, shared)));
     }
-    // Insert modes and durability have lines of their own.
+    // Insert modes and durability have their own lines.
     let is_said = |of: &&String| of.starts_with("insert=") || relaxed(inspection).contains(*of);
     let traits: Vec<&str> =
         facts.traits.iter().filter(|of| !is_said(of)).map(String::as_str).collect();

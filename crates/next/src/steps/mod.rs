@@ -1,8 +1,8 @@
 //! The next step of an expert, as one command: a table of cases, the first applicable of which decides; each line is a
 //! condition and the proposed command.
 //!
-//! A proposal must never be the command that was just run, unless the user stopped it, or one that is known to fail, and uses the user's words and
-//! units. If the question is answered, its case states why nothing is proposed.
+//! A proposal must never be a command that is known to fail, or the one that just ran, unless the user stopped it. It
+//! uses the user's words and units. If the question is answered, its case states why nothing is proposed.
 
 mod of_experiments;
 mod of_runs;

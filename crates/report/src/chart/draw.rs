@@ -467,7 +467,7 @@ impl Frame {
         Self { height: self.height + strip, bottom: self.bottom + strip, strip, ..self }
     }
 
-    /// The same frame, higher by more lines of names above the plot.
+    /// The same frame, taller by the additional lines of names above the plot.
     pub(super) fn below(self, names: f64) -> Self {
         Self { height: self.height + names, top: self.top + names, ..self }
     }
@@ -622,7 +622,7 @@ pub(super) fn names(chart: &Chart, frame: &Frame) -> Markup {
     }
 }
 
-/// Above its line, or below it where the names above the plot would be in the way.
+/// Above its line, or below it if it would overlap the names above the plot.
 fn level_name_y(chart: &Chart, frame: &Frame, at: f64) -> f64 {
     let y = y_of(chart, frame, at);
     if y - frame.top < LINE { y + LINE - 2.0 } else { y - 5.0 }

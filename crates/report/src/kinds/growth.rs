@@ -445,7 +445,7 @@ fn growth_table(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Row> {
     headed(&head, grown.sizes.iter().map(growth_row))
 }
 
-/// What the bounds of a gain are.
+/// The kind of a gain's bounds.
 const fn of_gain(scale: &ScaleRecord) -> &'static str {
     match scale.each {
         ScaleEach::Find => "gain between",

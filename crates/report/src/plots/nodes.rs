@@ -125,7 +125,7 @@ pub(crate) fn scale(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Chart>
     vec![total(all, axis, &unit, 0.0, of_all), per_node(each, axis, &unit, of_each)]
 }
 
-/// What the signs of a growth's chart mean, and with several sizes its lines.
+/// The legend of a growth's chart: its markers and, with several sizes, its lines.
 const SIGNS: &str = "Filled signs were measured. A ring is what was predicted for a size from the smaller ones, before \
                      it was measured.";
 const LINES: &str = "The line is what all sizes together predict, and the band is the 90% interval of a new \

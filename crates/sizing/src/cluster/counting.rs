@@ -51,14 +51,14 @@ pub struct ToProve {
     pub farthest: u32,
     /// The probability that this number is enough; below the requested one.
     pub probability: f64,
-    /// More than this number are needed: the largest proven one, or one that is too few even with the best result that
-    /// can be expected of the next size.
+    /// More nodes than this are needed: the largest proven number, or one that is not enough even with the best result
+    /// that can be expected of the next size.
     pub exceeds: u32,
     /// The number that is enough with a probability of 50% if the next size gives the expected result. It remains the
     /// same as long as measurements equal the expectation. Absent if that measurement would not prove it.
     pub expected: Option<u32>,
-    /// The expected number once that size was measured, and has the upper end of its 90% interval; at least the number
-    /// that would be enough if throughput grew linearly if there is no other.
+    /// The expected number if the next size gives the upper end of its 90% interval; if there is none, the number that
+    /// would be enough with linear growth.
     pub low: u32,
     /// The same for the lower end of the 90% interval; absent if no number is then enough.
     pub high: Option<u32>,
@@ -88,13 +88,14 @@ fn range_text(low: u32, high: Option<u32>) -> String {
 /// The nodes that are enough, including those that may be lost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NodeCounts {
-    /// Sustain the needs with the requested probability; an unproven number is expected to.
+    /// Number of nodes that sustain the needs with the requested probability; if it is unproven, the expected one.
     pub planned: u32,
-    /// Whether more than `planned` are needed, and it is not known how many more.
+    /// Whether more than `planned` are needed, with an unknown upper limit.
     pub is_exceeded: bool,
-    /// Whether they do; otherwise no number of nodes does, and more than these add little.
+    /// Whether these nodes sustain the needs. If not, no number of nodes does, and further nodes add little.
     pub reached: bool,
-    /// Absent for an unproven number, which is not shown to be enough up to twice the largest measured size.
+    /// Interval of the number; absent if it is unproven, because no number up to twice the largest measured size was
+    /// shown to be enough.
     pub interval: Option<NodeInterval>,
     /// What an unproven number depends on; absent for a proven one, and where no number is enough.
     pub to_prove: Option<ToProve>,

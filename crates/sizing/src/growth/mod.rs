@@ -99,8 +99,8 @@ pub struct GrowthSize<'a> {
     pub trial: &'a ScaleTrial,
     /// The comparison with the previous size and the first one.
     pub compared: ComparedSize,
-    /// The bounds of the gain, in the sense of the bounds of both sizes: between marks, the least and the most by which
-    /// they can differ; between runs, a 95% interval. Absent without a previous size, or if a size has no bounds.
+    /// The bounds of the gain, derived from those of both sizes: between marks, the minimum and maximum difference;
+    /// between runs, a 95% interval. Absent without a previous size, or if a size has no bounds.
     pub gain_bounds: Option<[f64; 2]>,
     /// The price of a million units, if a node has a price.
     pub price_per_million: Option<f64>,

@@ -462,8 +462,8 @@ impl PooledGrowth {
         }
     }
 
-    /// For a decision: with an interval that contains no growth at all, which the sizes do not exclude, and that is not
-    /// narrower than that of any measured growth. More sizes then never make an answer less firm.
+    /// For a decision: the interval contains no growth at all, which the sizes do not exclude, and is at least as wide
+    /// as that of any measured growth. More sizes then never make an answer less firm.
     pub fn cautious(mut self) -> Self {
         let Sides { below, above } = self.spread.at_least(Sides::WIDEST);
         self.spread = Sides { below: below.max(self.exponent()), above };

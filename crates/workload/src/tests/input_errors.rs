@@ -113,7 +113,7 @@ fn every_error_of_a_bad_file_is_found_at_its_place() {
     assert_eq!(shown(include_str!("bad.toml")), include_str!("bad.txt"));
 }
 
-/// A value that cannot be read is not reported a second time for what it would have been.
+/// A value that cannot be read is not reported a second time for its consequences.
 #[test]
 fn one_mistake_is_one_error() {
     let text = r#"

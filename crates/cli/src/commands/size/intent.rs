@@ -126,7 +126,7 @@ impl SizeIntent {
     }
 }
 
-/// Flags that change the output, and nothing of the plan.
+/// Flags that affect the output, but not the plan.
 const OF_OUTPUT: [&str; 6] = ["json", "verbose", "html", "config", "no-color", "out"];
 
 fn command(layers: &Layers) -> String {

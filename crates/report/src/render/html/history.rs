@@ -214,7 +214,7 @@ fn begun(row: &HistoryRow) -> String {
     second.map_or_else(|| row.id.clone(), |second| second.replace('T', " "))
 }
 
-/// Names by which a reader tells these runs apart: the time at which each began, and what else differs among them.
+/// Names that distinguish these runs for a reader: the start time of each, and other differences.
 pub fn names_apart(rows: &[HistoryRow]) -> Vec<String> {
     const TIME: usize = 1;
     const ID: usize = 5;
@@ -232,7 +232,7 @@ pub fn names_apart(rows: &[HistoryRow]) -> Vec<String> {
     let differs = |part: usize| all.iter().any(|of| of[part] != all[0][part]);
     let is_shown = |part: usize| match part {
         TIME => true,
-        // The end of an ID says nothing to a reader, but is never the same.
+        // The end of an ID means nothing to a reader, but is unique.
         ID => !(0..ID).any(differs),
         _ => differs(part),
     };

@@ -105,7 +105,7 @@ fn long_an_answer_never_becomes_firmer_with_any_part_of_a_series() {
 
 #[test]
 fn a_prediction_from_fewer_sizes_is_not_narrower() {
-    // A fall, which is clearer with more sizes, widens the upper side.
+    // A decrease, which is clearer with more sizes, widens the upper side.
     for (name, all) in series().into_iter().filter(|(name, _)| *name != "falling") {
         let n = 2.0 * all[4].0;
         let width = |sizes: &[(f64, f64)]| {

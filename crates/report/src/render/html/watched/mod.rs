@@ -201,7 +201,7 @@ fn times(watched: &WatchedPage, second: u64) -> Vec<String> {
         (if simulated { "simulated" } else { "elapsed" }, left_words(simulated));
     let (passed, left) = match (watched.trying.first(), &watched.run.stage) {
         (Some(outermost), _) => {
-            // What its current trial has spent on trials of its own.
+            // Time that its current trial has spent on its own trials.
             let nested = watched.trying.iter().skip(1).map(|trying| trying.progress.spent.0);
             let this = nested.fold(ns(second), u64::saturating_add);
             let passed = outermost.progress.spent.0.saturating_add(this);

@@ -38,7 +38,7 @@ const LATE_S: u64 = 15;
 const DRAIN: &str = "drain";
 /// The section of a growth with links to pages of runs, which are not served here.
 const LINKS: &str = "sizes";
-/// The section of a tuning with its table.
+/// The section of a tuning, with its table.
 const TABLE: &str = "configurations";
 /// The directory of an experiment that has its trials.
 const TRIALS: &str = "probes";
