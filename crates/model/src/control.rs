@@ -113,7 +113,7 @@ pub struct InterventionRecord {
     /// The sender of the command; absent in older records and for a pause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<CommandSender>,
-    /// What it changed.
+    /// The change that it made.
     #[serde(flatten)]
     pub change: Change,
 }
