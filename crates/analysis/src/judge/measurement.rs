@@ -166,14 +166,32 @@ fn client_saturated(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Opti
     if let (Some(ceiling), Some((reached, unit))) = (ceiling(record), greatest(measured))
         && reached * CEILING_HEADROOM > ceiling
     {
+        let generators = generators_needed(record, measured, reached, ceiling);
         let [reached, ceiling] = [reached, ceiling].map(rate);
         places.push(format!(
-            "the load generator may have limited the result: {reached} {unit}/s acknowledged, and its ceiling is {ceiling} {unit}/s"
+            "the load generator may have limited the result: {reached} {unit}/s acknowledged, and its ceiling is {ceiling} {unit}/s; \
+             this rate needs {generators} load generators"
         ));
     }
     let message = "the load generator may have limited the result";
     let hint = "use a larger load generator, or several with --share";
     reason(ReasonCode::ClientSaturated, message, &places, hint)
+}
+
+/// How many load generators like those of this run have the headroom for the rate that it planned, or else reached.
+fn generators_needed(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+    reached: f64,
+    ceiling: f64,
+) -> u64 {
+    let of_phase = |phase: &str| -> f64 {
+        let of_phase = measured.iter().filter(|of| of.phase.name == phase);
+        of_phase.filter_map(|of| of.stream.planned_rate).sum()
+    };
+    let planned = measured.iter().map(|of| of_phase(&of.phase.name)).fold(0.0, f64::max);
+    let each = ceiling / to_f64(record.clients.len() as u64).max(1.0);
+    ceil_to_u64(planned.max(reached) * CEILING_HEADROOM / each)
 }
 
 /// Units per second that all load generators together reached against a sink, if all were measured.

@@ -97,6 +97,25 @@ fn a_busy_load_generator_is_unsound_from_its_limit_on() {
 }
 
 #[test]
+fn a_run_beyond_the_ceiling_names_how_many_load_generators_its_rate_needs() {
+    // Of 421,200 rows/s, with the headroom of 1.5.
+    for (ceiling, clients, needed) in [(630_000.0, 1, 2), (200_000.0, 1, 4), (400_000.0, 2, 4)] {
+        let mut record = closed();
+        record.clients[0].calibrated_ceiling = Some(ceiling / f64::from(clients));
+        let client = record.clients[0].clone();
+        record.clients = (0..clients).map(|_| client.clone()).collect();
+        let reasons = judge(&record).measurement.reasons;
+        let said = format!("this rate needs {needed} load generators");
+        assert!(reasons[0].evidence.contains(&said), "{reasons:?}");
+    }
+    let mut record = open_gate();
+    let planned = record.streams[0].planned_rate.unwrap();
+    record.clients[0].calibrated_ceiling = Some(planned / 2.0);
+    let reasons = judge(&record).measurement.reasons;
+    assert!(reasons[0].evidence.contains("needs 3 load generators"), "{reasons:?}");
+}
+
+#[test]
 fn client_lag_is_unsound_above_a_millisecond_and_a_tenth_of_the_latency() {
     let lagging = |lag_ns, latency_ns| {
         let mut op = gate_op();
