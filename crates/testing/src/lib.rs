@@ -13,3 +13,4 @@ pub mod pgbouncer;
 pub mod postgres;
 pub mod programs;
 mod server;
+pub mod slurm;

@@ -122,6 +122,22 @@ pub static NPM: Program = Program {
     find: || in_path("npm"),
 };
 
+/// A launcher of several processes.
+pub static OPEN_MPI: Program = Program {
+    name: "Open MPI",
+    package: "openmpi-bin",
+    tests: "several load generators as one run, started by mpirun",
+    find: || in_path("mpirun.openmpi"),
+};
+
+/// Another launcher, of a cluster; only long tests need it, so it is not in [`ALL`].
+pub static SLURM: Program = Program {
+    name: "Slurm",
+    package: "slurm-wlm",
+    tests: "several load generators as one run, as steps and as an array of jobs",
+    find: || in_path("slurmctld").filter(|_| in_path("munged").is_some()),
+};
+
 /// Scrapes metrics, and evaluates queries over them; its `promtool` is next to it.
 pub static PROMETHEUS: Program = Program {
     name: "Prometheus",
@@ -143,6 +159,7 @@ pub static ALL: &[&Program] = &[
     &CHROMIUM,
     &NPM,
     &PROMETHEUS,
+    &OPEN_MPI,
 ];
 
 /// Programs that this process has already reported as missing.
