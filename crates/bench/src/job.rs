@@ -85,6 +85,7 @@ impl<'a> Job<'a> {
             ceilings: None,
             controls: Controls::default(),
             start_in: Nanos::ZERO,
+            meets: None,
             command: CommandRecord::default(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };

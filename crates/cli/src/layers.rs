@@ -50,6 +50,8 @@ pub struct Layers {
     pub command: &'static str,
     /// Its flags, by name.
     pub flags: BTreeMap<&'static str, Flag>,
+    /// Variables of the program that started this one, by name: only those that number a share.
+    pub launched: BTreeMap<String, String>,
     /// Endpoints of a running cluster, which are polled as well.
     pub of_cluster: TelemetryRequest,
 }

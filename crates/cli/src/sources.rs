@@ -20,6 +20,7 @@ use highwater_model::user_error::{Place, UserError};
 
 use crate::exit::did_you_mean;
 use crate::grammar::{self, Arguments, CommandSpec, Reach, Request};
+use crate::launchers;
 use crate::layers::{Layers, Origin, Strength, has_scheme};
 use crate::variants::WITH;
 
@@ -90,6 +91,10 @@ fn add_environment(
         .map(|name| (name, variable(name)))
         .collect();
     for (given, text) in environment {
+        if launchers::uses(given) {
+            layers.launched.insert(given.clone(), text.clone());
+            continue;
+        }
         if !given.starts_with(PREFIX) || given == HANDOVER || text.is_empty() {
             continue;
         }
@@ -448,7 +453,7 @@ fn is_list(command: &CommandSpec, name: &str) -> bool {
 /// Prefix of all environment variables of Highwater.
 pub const PREFIX: &str = "HIGHWATER_";
 
-/// The only variable that is not a setting: it is passed on when the process restarts itself.
+/// A variable that is not a setting: it is passed on when the process restarts itself.
 pub const HANDOVER: &str = "HIGHWATER_HANDOVER";
 
 /// Arguments and environment of this process. They may contain a password, so there is no `Debug`.
@@ -456,7 +461,7 @@ pub const HANDOVER: &str = "HIGHWATER_HANDOVER";
 pub struct Invocation {
     /// The program's name, then the arguments.
     pub arguments: Vec<String>,
-    /// Highwater's variables, by name.
+    /// Highwater's variables, and those of launchers that number a share, by name.
     pub environment: Vec<(String, String)>,
 }
 
@@ -475,7 +480,8 @@ impl Invocation {
             .collect::<Result<_, _>>()?;
         let mut ours = Vec::new();
         for (name, value) in environment {
-            let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else {
+            let of_ours = |name: &&str| name.starts_with(PREFIX) || launchers::uses(name);
+            let Some(name) = name.to_str().filter(of_ours) else {
                 continue;
             };
             let value = value

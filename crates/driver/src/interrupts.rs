@@ -40,6 +40,11 @@ impl Interrupter {
         self.count.send_modify(|count| *count = count.saturating_add(1));
     }
 
+    /// Whether it has sent a stop request.
+    pub fn has_interrupted(&self) -> bool {
+        *self.count.borrow() > 0
+    }
+
     /// Whether nothing receives its requests any more.
     pub fn is_closed(&self) -> bool {
         self.count.is_closed()

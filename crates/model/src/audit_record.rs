@@ -85,6 +85,9 @@ pub struct AuditRecord {
     /// there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhausted: Option<ExhaustedStatements>,
+    /// Whether a share compared the rows of all shares of its plan.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_all_shares: bool,
     /// Whether the audit was made after the run, from the ledger in its directory.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub later: bool,

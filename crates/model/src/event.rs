@@ -196,6 +196,13 @@ pub enum Part {
         #[serde(rename = "wait_ns")]
         wait: Nanos,
     },
+    /// A share waits for others of its plan.
+    Shares {
+        /// Numbers of the awaited shares.
+        awaited: Vec<u32>,
+        /// Number of shares of the plan.
+        of: u32,
+    },
     /// The user paused an experiment between two trials.
     Paused,
     /// The ledger of a stored run is read, and its rows are regenerated.

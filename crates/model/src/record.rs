@@ -25,11 +25,11 @@ pub use super::control::{Change, InterventionRecord};
 pub use super::judgment::{Incident, IncidentKind, RunEnding};
 pub use super::run_record::{
     AnsweredRecord, AvailabilityRecord, CeilingBound, ClientRecord, CpuQuota, DiskRecord,
-    EstimateRecord, FailureRecord, Histograms, HostRecord, IntervalRecord, MemoryRecord,
-    OWN_SETTING, PhaseRecord, PlanRecord, RecoveryRecord, ResultRecord, RowCounts, RunNote,
-    RunRecord, STALL_NS, SchedulingClass, StallKind, StallRecord, Steadiness, StreamRecord,
-    TABLE_SETTING, TableRecord, TableStart, TargetRecord, TelemetrySample, ThroughputRecord,
-    WINDOW_NS, Windows, WorkloadRecord,
+    EstimateRecord, FailureRecord, Histograms, HostRecord, IntervalRecord, MeetingRecord,
+    MemoryRecord, OWN_SETTING, PhaseRecord, PlanRecord, RecoveryRecord, ResultRecord, RowCounts,
+    RunNote, RunRecord, STALL_NS, SchedulingClass, StallKind, StallRecord, Steadiness,
+    StreamRecord, TABLE_SETTING, TableRecord, TableStart, TargetRecord, TelemetrySample,
+    ThroughputRecord, WINDOW_NS, Windows, WorkloadRecord,
 };
 
 /// A stored record.

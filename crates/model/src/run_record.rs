@@ -39,6 +39,9 @@ pub struct RunRecord {
     pub limit: Option<Limit>,
     /// The estimate made before the run of its duration, rows, and bytes.
     pub estimate: Option<EstimateRecord>,
+    /// The common begin with the other shares of its plan; absent if they did not meet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meeting: Option<MeetingRecord>,
     /// The phases of the run, in order.
     pub phases: Vec<PhaseRecord>,
     /// Results per phase, stream, and op.
@@ -65,6 +68,17 @@ pub struct RunRecord {
     pub notes: Vec<RunNote>,
     /// Figures per second and op.
     pub intervals: Vec<IntervalRecord>,
+}
+
+/// The common begin of a plan's shares, agreed at the target and by its clock.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MeetingRecord {
+    /// The same in the records of all shares that began together.
+    pub id: String,
+    /// How much later than agreed it began; 0 if it was ready.
+    pub late_ns: u64,
+    /// How far its begin can be off from the others', as far as the target's clock could be read.
+    pub error_ns: u64,
 }
 
 /// The plan and its identity.

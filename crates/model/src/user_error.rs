@@ -57,6 +57,8 @@ pub enum UserErrorKind {
     ForeignTable,
     /// A node or a command of a cluster failed: it may be retried. Exit code 5.
     Cluster,
+    /// Other shares of the plan did not come, or ended: exit code 3.
+    MissingShare,
     /// The user stopped it: exit code 130.
     Interrupted,
 }
@@ -72,6 +74,7 @@ impl UserErrorKind {
             | Self::Statement
             | Self::MissingTable
             | Self::Cluster => 5,
+            Self::MissingShare => 3,
             Self::Interrupted => 130,
         }
     }

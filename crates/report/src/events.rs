@@ -177,12 +177,26 @@ pub fn part_line(part: &Part) -> String {
         ),
         Part::Load { rows } => format!("load: {rows} rows"),
         Part::Start { wait } => format!("start: in {}", duration(wait.0)),
+        Part::Shares { awaited, of } => shares_line(awaited, *of),
         Part::Paused => "paused between two trials, until it is resumed".to_owned(),
         Part::LedgerReading => {
             "audit: reading the run's ledger, and making its rows again".to_owned()
         }
         Part::Audit { level, estimate } => format!("audit: {}", audit(*level, *estimate)),
         Part::AuditWaiting { error } => format!("audit: waiting for the target: {error}"),
+    }
+}
+
+fn shares_line(awaited: &[u32], of: u32) -> String {
+    match awaited {
+        [] => format!("shares: all {of} are there"),
+        [one] => format!("shares: waiting for share {one} of {of}"),
+        [first, .., last] => {
+            format!(
+                "shares: waiting for {} of {of}, from share {first} to share {last}",
+                awaited.len()
+            )
+        }
     }
 }
 

@@ -12,7 +12,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use futures_util::future::{Either, select};
-use highwater_driver::table_registry::{HEARTBEAT, Holder, LEASES_TABLE, Owner, WATCH};
+use highwater_driver::table_registry::{
+    HEARTBEAT, HEARTBEAT_OVERDUE, Holder, LEASES_TABLE, Owner, WATCH,
+};
 use highwater_driver::{Admin, Lease, LeaseAction, Target, Timeline};
 use highwater_model::display::duration;
 use highwater_model::event::Part;
@@ -24,8 +26,11 @@ use procfs::process::Process;
 use tokio::sync::oneshot;
 
 use crate::canary::UncomparedColumn;
+use crate::meeting::{Meeting, is_stopped};
+use crate::request::Observer;
 use crate::time_limits::within;
 use highwater_driver::clock::{RealClock, RealTimeline, wall_clock};
+use highwater_driver::interrupts::{Interrupter, Interrupts};
 
 /// Time limit for one heartbeat, including the connection.
 const RENEWAL_LIMIT: Nanos = Nanos::from_secs(5);
@@ -105,8 +110,17 @@ async fn end_gone(
 ) -> Result<(), UserError> {
     let in_the_way = |lease: &Lease| mine.iter().any(|mine| mine.excludes(lease));
     let mut silent = Vec::new();
+    let mut watch = WATCH;
     for lease in found.into_iter().filter(in_the_way) {
         match holder_of(&lease) {
+            // The same share of a plan that was started again at once: its lease is that of a process that was killed
+            // on another machine, unless it shows a sign of life.
+            Holder::Alive if is_restart(&lease, mine) => {
+                let until_gone =
+                    HEARTBEAT_OVERDUE.saturating_add(WATCH).saturating_sub(lease.silent);
+                watch = watch.max(until_gone);
+                silent.push(lease);
+            }
             Holder::Alive => return Err(in_use(&lease)),
             Holder::Gone => drop(admin.leases(LeaseAction::End(&lease.token)).await?),
             Holder::Silent => silent.push(lease),
@@ -119,19 +133,27 @@ async fn end_gone(
         table: first.table.clone(),
         owner: first.owner.name.clone(),
         silent: first.silent,
-        wait: WATCH,
+        wait: watch,
     });
-    timeline.sleep_until(timeline.now().saturating_add(WATCH)).await;
+    timeline.sleep_until(timeline.now().saturating_add(watch)).await;
     let again = admin.leases(LeaseAction::Read).await?;
     for lease in silent {
         let is_same = |l: &&Lease| l.token == lease.token && l.table == lease.table;
         match again.iter().find(is_same) {
-            Some(now) if now.beat_since(&lease, WATCH) => return Err(in_use(now)),
+            Some(now) if now.beat_since(&lease, watch) => return Err(in_use(now)),
             Some(_) => drop(admin.leases(LeaseAction::End(&lease.token)).await?),
             None => {}
         }
     }
     Ok(())
+}
+
+/// Whether a lease is that of the same share of the same plan, held by a process of another machine.
+fn is_restart(lease: &Lease, mine: &[Lease]) -> bool {
+    let is_same = |mine: &Lease| {
+        mine.plan == lease.plan && (mine.share, mine.shares) == (lease.share, lease.shares)
+    };
+    lease.shares > 1 && mine.iter().any(is_same) && is_at_work(&lease.owner, &lease.token).is_none()
 }
 
 /// Drops registered tables that no run holds, and the tables of Highwater itself if it created no other there.
@@ -155,23 +177,22 @@ pub async fn drop_tables(
 }
 
 fn own_leases(tables: &[&str], plan: Option<&Plan>) -> Vec<Lease> {
-    let owner = this_process();
-    let hash = plan.map_or_else(|| "none, it drops tables".to_owned(), Plan::hash);
-    let (index, shares) = plan.map_or((1, 1), |plan| (plan.share.index, plan.share.of));
-    let (process, started, now) = (owner.process, owner.started, wall_clock().0);
-    let token = format!("{process:08x}{started:016x}{now:016x}");
-    let lease = |table: &&str| Lease {
-        table: (*table).to_owned(),
-        share: index,
+    let Owner { process, started, .. } = this_process();
+    let token = format!("{process:08x}{started:016x}{:016x}", wall_clock().0);
+    tables.iter().map(|table| own_lease(table, plan, &token)).collect()
+}
+
+fn own_lease(table: &str, plan: Option<&Plan>, token: &str) -> Lease {
+    let (share, shares) = plan.map_or((1, 1), |plan| (plan.share.index, plan.share.of));
+    Lease {
+        table: table.to_owned(),
+        share,
         shares,
-        token: token.clone(),
-        plan: hash.clone(),
-        owner: owner.clone(),
-        held: Nanos::ZERO,
-        silent: Nanos::ZERO,
-        is_locked: None,
-    };
-    tables.iter().map(lease).collect()
+        token: token.to_owned(),
+        plan: plan.map_or_else(|| "none, it drops tables".to_owned(), Plan::hash),
+        owner: this_process(),
+        ..Lease::default()
+    }
 }
 
 fn in_use(lease: &Lease) -> UserError {
@@ -203,12 +224,21 @@ fn taken_and_ended() -> UserError {
 }
 
 impl HeldLeases {
-    /// Keeps the leases of a token by a heartbeat.
-    pub(crate) fn keep(target: &Arc<dyn Target>, token: HeldToken) -> io::Result<Self> {
+    /// Keeps the leases of a token by a heartbeat; if the user stops another share of the plan, whose lease is named, it
+    /// stops this one.
+    pub(crate) fn keep(
+        target: &Arc<dyn Target>,
+        token: HeldToken,
+        meets: Option<(String, Interrupter)>,
+    ) -> io::Result<Self> {
         let (stop, stopped) = oneshot::channel();
         let lost = Arc::new(AtomicBool::new(false));
-        let heart =
-            Heart { target: Arc::clone(target), token: token.0.clone(), lost: Arc::clone(&lost) };
+        let heart = Heart {
+            target: Arc::clone(target),
+            token: token.0.clone(),
+            lost: Arc::clone(&lost),
+            meets,
+        };
         let beating = move || {
             let beat = |timeline: Rc<RealTimeline>| heart.beat(timeline, stopped);
             // Without a timeline there is no heartbeat, and the lease expires.
@@ -226,6 +256,11 @@ impl HeldLeases {
             found.iter().any(|lease| lease.token == self.token.0 && lease.table == **table)
         };
         Ok(tables.iter().all(is_held))
+    }
+
+    /// One of these leases.
+    pub(crate) fn lease(&self, table: &str, plan: &Plan) -> Lease {
+        own_lease(table, Some(plan), &self.token.0)
     }
 
     /// Whether another run took the tables over.
@@ -254,18 +289,54 @@ impl Drop for HeldLeases {
     }
 }
 
+/// Why the shares' runs were not merged.
+const WAITED: &str = "stopped while it waited for the other shares";
+
 /// The leases that the runs of a search or a tuning pass on, so that their tables are never free in between.
 #[derive(Clone, Default)]
 pub struct KeptLeases {
     held: Rc<RefCell<Option<HeldLeases>>>,
+    /// The meeting of the run, if it is a share of a plan.
+    meeting: Rc<RefCell<Option<Meeting>>>,
     /// The canary's result, shared by all of these runs.
     tried: Rc<RefCell<Option<Vec<UncomparedColumn>>>>,
 }
 
 impl KeptLeases {
     /// Keeps the leases of a run.
-    pub(crate) fn keep(&self, held: HeldLeases) {
+    pub(crate) fn keep(&self, held: HeldLeases, meeting: Option<Meeting>) {
         drop(self.held.replace(Some(held)));
+        drop(self.meeting.replace(meeting));
+    }
+
+    /// Waits until every other share of the plan has stored its run or has ended, and returns whether this one merges
+    /// them: the lowest one does. Returns false as soon as `is_concluded`, because another one has.
+    ///
+    /// # Errors
+    /// The target does not answer, or the user stops the wait.
+    pub fn wait_to_conclude(
+        &self,
+        observer: &dyn Observer,
+        interrupts: &Interrupts,
+        is_concluded: &dyn Fn() -> bool,
+    ) -> Result<bool, UserError> {
+        let target = self.held.borrow().as_ref().map(|held| Arc::clone(&held.target));
+        let (Some(target), Some(mut meeting)) = (target, self.meeting.take()) else {
+            return Ok(true);
+        };
+        let waiting = |timeline: Rc<RealTimeline>| async move {
+            let mut interrupts = interrupts.clone();
+            let administer = target.administer(Rc::<RealTimeline>::clone(&timeline));
+            let mut admin = administer.await?;
+            let waiting =
+                meeting.wait_to_conclude(admin.as_mut(), timeline.as_ref(), observer, is_concluded);
+            tokio::select! {
+                waited = waiting => waited,
+                _ = interrupts.next() => Err(UserError::interrupted(WAITED)),
+            }
+        };
+        RealTimeline::block_on(RealClock::start(), waiting)
+            .unwrap_or_else(|error| Err(UserError::cannot("run", &error)))
     }
 
     /// Passes on the previous run's leases if this run needs the same. Otherwise releases them, so that this process
@@ -319,6 +390,8 @@ struct Heart {
     target: Arc<dyn Target>,
     token: String,
     lost: Arc<AtomicBool>,
+    /// The name of the lease on the plan, and what stops this share.
+    meets: Option<(String, Interrupter)>,
 }
 
 impl Heart {
@@ -351,6 +424,12 @@ impl Heart {
         let found = admin.leases(LeaseAction::Renew(&self.token)).await?;
         if !found.iter().any(|lease| lease.token == self.token) {
             self.lost.store(true, Ordering::Relaxed);
+        }
+        if let Some((on_plan, interrupter)) = &self.meets
+            && is_stopped(&found, on_plan)
+            && !interrupter.has_interrupted()
+        {
+            interrupter.interrupt();
         }
         Ok(admin)
     }

@@ -11,6 +11,7 @@ mod estimate;
 mod executor;
 pub mod leases;
 pub mod ledger;
+pub mod meeting;
 pub mod pacer;
 mod pass;
 pub mod planner;

@@ -147,11 +147,12 @@ fn check_share(streams: &[StreamPlan], share: &Share) -> Result<(), UserError> {
 fn check_identity(workload: &Workload, input: &PlanInput) -> Result<(), UserError> {
     let level = input.audit.level;
     let replaces = (0..workload.tables()).any(|table| workload.replacing_column(table).is_some());
-    if replaces && input.share.of > 1 && level != AuditLevel::Off {
+    if replaces && input.share.start_at.is_some() && input.share.of > 1 && level != AuditLevel::Off
+    {
         return Err(impossible(
-            "--share: rows replace each other, and which is the last depends on times that \
-             load generators do not share",
-            "run it with --audit off, or on one load generator",
+            "--start-at: rows replace each other, and which is the last depends on times that load generators with \
+             different clocks do not share",
+            "leave out --start-at, so that the shares begin together by the target's clock; or run it with --audit off",
         ));
     }
     match workload.distinct_rows() {

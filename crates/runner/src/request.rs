@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_driver::clock::wall_clock;
+use highwater_driver::interrupts::Interrupter;
 use highwater_driver::metrics::Endpoint;
 use highwater_driver::telemetry::LimitedNode;
 use highwater_driver::{Target, TargetFacts};
@@ -45,10 +46,21 @@ pub struct RunRequest {
     pub controls: Controls,
     /// Delay before the first phase with a pace.
     pub start_in: Nanos,
+    /// How the shares of the plan begin and end together; absent if they do not meet.
+    pub meets: Option<MeetingRequest>,
     /// The command that makes it.
     pub command: CommandRecord,
     /// Version of Highwater.
     pub version: String,
+}
+
+/// How the shares of a plan meet.
+#[derive(Debug, Clone)]
+pub struct MeetingRequest {
+    /// How long a share that has not come is waited for.
+    pub wait: Nanos,
+    /// Stops this share, if the user stops another one.
+    pub interrupter: Interrupter,
 }
 
 /// The user's options for a run, apart from its plan and target.

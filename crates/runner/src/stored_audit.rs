@@ -3,7 +3,7 @@
 //! Rows that the file calls acknowledged must exist. If the process was killed, rows in flight have an unknown outcome
 //! and are searched for. Rows of other runs are ignored: they have their own ledgers. Must not compare.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -19,8 +19,9 @@ use highwater_workload::Workload;
 use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, audit_unless};
 use crate::ledger::Ledger;
 use crate::ledger::stored::{StoredLedger, restore};
+use crate::meeting::{StoredShare, stored_shares};
 use crate::request::Observer;
-use crate::store::{self, PageRenderer, RunDirectory};
+use crate::store::{self, LedgerLine, PageRenderer, RunDirectory};
 use crate::table_setup::{DeclaredTables, ExistingTables, end_of, rows_in};
 use crate::{executor, record, table_setup};
 use highwater_driver::clock::{RealClock, RealTimeline};
@@ -54,9 +55,19 @@ pub fn audit_stored(
     let directory = store::reopen(&request.run)?.with_page(request.page);
     let record = plain_run(record::read_ended(&request.run)?)?;
     check(&record, &request)?;
-    let lines = store::read_ledger(directory.path())?.ok_or_else(|| no_ledger(&record))?;
+    let ledgers = read_ledgers(directory.path(), &record)?;
     let tables = request.workload.tables();
-    let stored = StoredLedger::from_lines(&lines, tables);
+    let lines = ledgers.iter().flat_map(|(lines, _)| lines);
+    let mut stored = StoredLedger::from_lines(lines, tables);
+    stored.ended = ledgers.iter().all(|(lines, _)| lines.iter().any(|line| line.ended));
+    let replaces = |table| request.workload.replacing_column(table).is_some();
+    if !stored.ended && (0..tables).any(replaces) {
+        let hint = "rows that replace each other are compared by the times of their writes, which are stored when a \
+                    load ends";
+        let message =
+            format!("{}: its process was killed before its load had ended", record.header.id);
+        return Err(refused(message, hint));
+    }
     if stored.overflowed {
         let message = format!("{}: its ledger is not complete", record.header.id);
         let hint = "more batches were refused or unknown than it keeps; audit such a run when it \
@@ -64,8 +75,16 @@ pub fn audit_stored(
         return Err(refused(message, hint));
     }
     RealTimeline::block_on(RealClock::start(), |timeline| {
-        let audit =
-            StoredAudit { request, directory, record, stored, observer, interrupts, timeline };
+        let audit = StoredAudit {
+            request,
+            directory,
+            record,
+            ledgers,
+            stored,
+            observer,
+            interrupts,
+            timeline,
+        };
         audit.whole()
     })
     .unwrap_or_else(|error| Err(UserError::cannot("run", &error)))
@@ -107,20 +126,37 @@ fn check(record: &RunRecord, request: &StoredAuditRequest) -> Result<(), UserErr
         let message = format!("{id}: its workload is not the one of this name any more");
         return Err(refused(message, "bring the workload's file back as it was"));
     }
-    let replaces = |table| request.workload.replacing_column(table).is_some();
-    if (0..request.workload.tables()).any(replaces) {
-        let hint = "rows that replace each other are compared by the times of their writes, which \
-                    no file keeps";
-        return Err(refused(format!("{id} can be audited at its end only"), hint));
-    }
     Ok(())
 }
+
+/// The lines of a ledger file, and the error of the begin from which its times count.
+type ReadLedger = (Vec<LedgerLine>, Nanos);
+
+/// The ledger of a run, or those of its shares.
+fn read_ledgers(directory: &Path, record: &RunRecord) -> Result<Vec<ReadLedger>, UserError> {
+    if let Some(lines) = store::read_ledger(directory)? {
+        return Ok(vec![(lines, Nanos::ZERO)]);
+    }
+    if record.meeting.is_none() {
+        return Err(no_ledger(record));
+    }
+    let shares = stored_shares(&directory.join(store::SHARES), record)?;
+    let read = |share: StoredShare| {
+        let lines = store::read_ledger(&share.path)?.ok_or_else(|| no_ledger(record))?;
+        Ok((lines, share.error))
+    };
+    shares.into_iter().map(read).collect()
+}
+
+/// The begin of the load, from which the times of a ledger count, on a clock for the audit alone.
+const ORIGIN: Nanos = Nanos::from_secs(1_000_000_000);
 
 /// The audit of a stored run.
 struct StoredAudit {
     request: StoredAuditRequest,
     directory: RunDirectory,
     record: RunRecord,
+    ledgers: Vec<ReadLedger>,
     stored: StoredLedger,
     observer: Rc<dyn Observer>,
     interrupts: Interrupts,
@@ -165,6 +201,15 @@ impl StoredAudit {
                 end = end.max(last_row(admin, &bound.tables[position]).await?);
             }
             let workload = &self.request.workload;
+            if workload.replacing_column(position).is_some() {
+                for (lines, error) in &self.ledgers {
+                    let of_table = lines.iter().filter(|line| line.table == position);
+                    for replaced in of_table.filter_map(|line| line.replaced.as_ref()) {
+                        ledger.add_replaced(replaced, ORIGIN, *error);
+                    }
+                }
+                continue;
+            }
             let make = |first, rows| workload.row_batch(position, first, rows);
             restore(ledger, spans, tables.first_row.min(end)..end, &make);
         }

@@ -26,7 +26,6 @@ use highwater_model::record::{
 };
 use highwater_model::units::Nanos;
 
-use self::timeline::instant;
 use crate::availability::{acknowledged_per_s, of_gaps};
 use crate::judge::{littles_law_sessions, measured_streams};
 use crate::telemetry::disk_bytes_per_row;
@@ -59,6 +58,7 @@ pub fn merge<R: Borrow<RunRecord>>(records: &[R]) -> Result<RunRecord, MergeErro
     }
     merged.plan.definition.share = Share::WHOLE;
     merged.header.started_at = started_at;
+    merged.meeting = results::meeting(&shares);
     merged.phases = timeline::phases(&shares);
     merged.results = results::results(&shares, &merged.phases)?;
     merged.streams = results::streams(&shares, &merged);
@@ -113,6 +113,12 @@ fn checked(mut shares: Vec<&RunRecord>) -> Result<Vec<&RunRecord>, MergeError> {
                 other: record.header.id.clone(),
             });
         }
+        if meeting(record) != meeting(first) {
+            return Err(MergeError::MeetingsDiffer {
+                first: first.header.id.clone(),
+                other: record.header.id.clone(),
+            });
+        }
         if share.of != of {
             return Err(MergeError::CountsDiffer {
                 record: record.header.id.clone(),
@@ -136,6 +142,11 @@ fn checked(mut shares: Vec<&RunRecord>) -> Result<Vec<&RunRecord>, MergeError> {
     }
     shares.sort_by_key(|record| record.plan.definition.share.index);
     Ok(shares)
+}
+
+/// The meeting at which a share began with others.
+fn meeting(record: &RunRecord) -> Option<&str> {
+    record.meeting.as_ref().map(|meeting| meeting.id.as_str())
 }
 
 /// Pace changes, with the phases that they began.
@@ -204,6 +215,9 @@ fn merged(shares: &[&RunRecord]) -> AuditRecord {
         return first.clone();
     }
     let audits = || shares.iter().map(|share| &share.audit);
+    if let Some(whole) = audits().find(|audit| audit.of_all_shares) {
+        return whole.clone();
+    }
     let mut audit = AuditRecord {
         acknowledged: audits().map(|audit| audit.acknowledged).sum(),
         unknown: audits().map(|audit| audit.unknown).sum(),
@@ -350,9 +364,9 @@ fn audit_end(share: &RunRecord) -> i128 {
     wall(share, |phase| phase == PhaseKind::Audit).map_or(i128::MIN, |(_, end)| end)
 }
 
-/// Earliest start and latest end of such phases, Unix nanoseconds.
+/// Earliest start and latest end of such phases, in nanoseconds on the shares' common time axis.
 fn wall(share: &RunRecord, is: impl Fn(PhaseKind) -> bool) -> Option<(i128, i128)> {
-    let started = instant(&share.header.started_at)?.unix_timestamp_nanos();
+    let started = timeline::begin(share)?;
     let phases = || share.phases.iter().filter(|phase| is(phase.kind));
     let start = phases().map(|phase| phase.start_ns).min()?;
     let end = phases().map(|phase| phase.start_ns.saturating_add(phase.duration_ns)).max()?;

@@ -6,8 +6,8 @@ use highwater_model::histogram::{LatencyHistogram, LatencySummary};
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::Pace;
 use highwater_model::record::{
-    InterventionRecord, PhaseRecord, ResultRecord, RunRecord, StreamRecord, TargetRecord,
-    TelemetrySample, ThroughputRecord, WINDOW_NS, Windows,
+    InterventionRecord, MeetingRecord, PhaseRecord, ResultRecord, RunRecord, StreamRecord,
+    TargetRecord, TelemetrySample, ThroughputRecord, WINDOW_NS, Windows,
 };
 use highwater_model::units::Nanos;
 
@@ -131,6 +131,18 @@ fn throughput(merged: &ResultRecord, phases: &[PhaseRecord]) -> ThroughputRecord
         rows_per_s: ops_per_s * merged.answered.rows_per_op(),
         ci95: None,
     }
+}
+
+/// The meeting of all shares, with the largest deviations of any; absent if they did not meet.
+pub(super) fn meeting(shares: &[&RunRecord]) -> Option<MeetingRecord> {
+    let mut meetings = shares.iter().map(|share| share.meeting.as_ref());
+    let first = meetings.next()??.clone();
+    meetings.try_fold(first, |all, other| {
+        let other = other.filter(|other| other.id == all.id)?;
+        let (late_ns, error_ns) =
+            (all.late_ns.max(other.late_ns), all.error_ns.max(other.error_ns));
+        Some(MeetingRecord { late_ns, error_ns, ..all })
+    })
 }
 
 /// One encoded distribution of a result, and its summary.

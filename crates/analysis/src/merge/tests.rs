@@ -7,7 +7,7 @@ use highwater_model::plan::{Pace, PhaseKind, Unit};
 use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::record::{
     AuditRecord, AuditStatus, Change, Expectation, ExpectedBucket, FoundBucket, IncidentKind,
-    InterventionRecord, PhaseRecord, Windows,
+    InterventionRecord, MeetingRecord, PhaseRecord, Windows,
 };
 use highwater_model::units::Nanos;
 
@@ -369,6 +369,33 @@ fn shares_that_did_not_run_together_are_not_added() {
     shares[1].header.started_at = String::new();
     let error = merge(&shares).unwrap_err();
     assert!(matches!(error, MergeError::NoBegin { .. }), "{error}");
+}
+
+#[test]
+fn shares_that_met_run_together_whatever_their_own_clocks_show() {
+    let meeting =
+        |id: &str, late_ns| Some(MeetingRecord { id: id.to_owned(), late_ns, error_ns: 1 });
+    // The machine's clock of one is an hour off.
+    let mut shares = begun([0, 3_600_000, 0]);
+    assert!(merge(&shares).is_err());
+    for share in &mut shares {
+        share.meeting = meeting("a", 0);
+    }
+    let merged = merge(&shares).unwrap();
+    assert_eq!(merged.results, merge(&three()).unwrap().results);
+    assert_eq!(merged.meeting, meeting("a", 0));
+    shares[1].meeting = meeting("a", 3 * S);
+    let late = merge(&shares).unwrap();
+    assert_eq!(late.judgments.measurement.codes().first(), Some(&ReasonCode::SharesApart));
+    assert_eq!(late.meeting, meeting("a", 3 * S));
+    // Shares of two runs of the plan, at the same time by their clocks.
+    for other in [meeting("b", 0), None] {
+        let mut shares = three();
+        shares.iter_mut().for_each(|share| share.meeting = meeting("a", 0));
+        shares[2].meeting = other;
+        let error = merge(&shares).unwrap_err();
+        assert!(matches!(error, MergeError::MeetingsDiffer { .. }), "{error}");
+    }
 }
 
 #[test]

@@ -151,15 +151,21 @@ pub fn late_message(late: Nanos, after: &str) -> String {
     format!("began {} after {after}", duration(late.0))
 }
 
+/// When a share began, in nanoseconds: after the moment on which the shares had agreed, or since 1970 by its own clock.
+pub(super) fn begin(share: &RunRecord) -> Option<i128> {
+    match &share.meeting {
+        Some(meeting) => Some(i128::from(meeting.late_ns)),
+        None => instant(&share.header.started_at).map(OffsetDateTime::unix_timestamp_nanos),
+    }
+}
+
 /// The shares with times relative to the earliest start of any. They are shifted by whole windows: less is below
 /// the accuracy of wall clocks.
 pub(super) fn together<'a>(
     shares: &[&'a RunRecord],
 ) -> Result<Vec<Cow<'a, RunRecord>>, MergeError> {
     let begins = shares.iter().map(|share| {
-        instant(&share.header.started_at)
-            .map(OffsetDateTime::unix_timestamp_nanos)
-            .ok_or_else(|| MergeError::NoBegin { record: share.header.id.clone() })
+        begin(share).ok_or_else(|| MergeError::NoBegin { record: share.header.id.clone() })
     });
     let begins = begins.collect::<Result<Vec<i128>, _>>()?;
     let first = begins.iter().copied().min().unwrap_or(0);
@@ -337,6 +343,14 @@ pub enum MergeError {
         /// The one that differs.
         other: String,
     },
+    /// Two shares did not begin together.
+    #[error("records {first} and {other} did not begin together")]
+    MeetingsDiffer {
+        /// The first record.
+        first: String,
+        /// The one that differs.
+        other: String,
+    },
     /// The start time of a share is not known.
     #[error("record {record} does not say when it began")]
     NoBegin {
@@ -373,7 +387,7 @@ impl MergeError {
     /// The error as a reason in a measurement's judgment.
     pub fn reason(&self) -> Reason {
         let (message, hint) = match self {
-            Self::Apart { .. } => (
+            Self::Apart { .. } | Self::MeetingsDiffer { .. } => (
                 "the shares did not run together",
                 "begin all shares of a run at one time: --start-at",
             ),

@@ -24,6 +24,7 @@ use highwater_model::quantity::{parse_duration, print_instant};
 use highwater_model::record::{Question, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
+use highwater_runner::leases::KeptLeases;
 use highwater_runner::run as runner;
 use highwater_runner::run::RunRequest;
 use highwater_workload::Workload;
@@ -41,7 +42,7 @@ use crate::line_streams::EventLog;
 use crate::prepare::trials::{self, Pauses, Prepared, ResumeRequest, TrialOverhead};
 use crate::prepare::{self, StoredPlan, stops};
 use crate::progress::Progress;
-use crate::{exit, line_streams, live, stored_files, terminal, variants, workload_file};
+use crate::{exit, line_streams, live, shares, stored_files, terminal, variants, workload_file};
 
 /// `highwater run`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
@@ -88,7 +89,13 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       the cluster that `highwater cluster up lab.toml` started, whose nodes have CPU quotas
   highwater run cpu $URL --share 2/4 --start-at 2026-11-20T18:30:00Z
       the second of four load generators",
-    run: |layers| repeat(&RepeatIntent::resolve(&on_cluster(layers)?)?),
+    run: |layers| {
+        let settings = RepeatIntent::resolve(&on_cluster(layers)?)?;
+        if let Some(launched) = resolve::launched_share(layers)? {
+            terminal::note(&format!("{launched}\n"));
+        }
+        repeat(&settings)
+    },
 };
 
 const LOAD_FLAGS: &[Flag] = &[
@@ -142,13 +149,22 @@ const LENGTH_FLAGS: &[Flag] = &[
 ];
 
 const SEVERAL_LOAD_GENERATORS_FLAGS: &[Flag] = &[
-    flag("--share <i/n>", "Run part i of n of the plan. Merge the records with `highwater show`")
-        .default("1/1"),
+    flag(
+        "--share <i/n>",
+        "Run part i of n of the plan; `auto` takes both from the program that starts the load generators, such as \
+         srun, mpirun, or a Kubernetes indexed Job. Merge the records with `highwater show`",
+    )
+    .default("1/1"),
     flag(
         "--start-at <TIME>",
         "Start at a time (2026-11-20T18:30:00Z) or after a delay (+10s) [default: now]",
     )
     .once(),
+    flag(
+        "--wait-for-shares <DURATION>",
+        "End with exit code 3 if a share has not come within DURATION",
+    )
+    .default("1m"),
 ];
 
 const SEVERAL_RUNS_FLAGS: &[Flag] = &[
@@ -467,14 +483,30 @@ pub(super) fn run(settings: &RunIntent) -> Result<u8, UserError> {
     prepare::report_length(settings, &workload, &plan);
     let log = EventLog::open(settings.output.events.as_ref())?;
     let stops = prepare::stops()?;
+    let interrupter = stops.interrupter.clone();
     let (controller, controls) = line_streams::open(settings, stops.interrupter)?;
     let live = live::of_run(&settings.output.live, controller)?;
-    let id = prepare::id("", workload.name(), &plan.hash());
+    let id = shares::id(workload.name(), &plan);
     let directory = prepare::directory(&settings.out, &id, &plan)?;
     let stored = StoredPlan::new(plan, directory, None);
-    let request = RunRequest { controls, ..prepare::request(settings, workload, stored, &urls)? };
-    let (record, directory) = execute(settings, request, stops.interrupts, log.as_ref(), live)?;
-    line_streams::record(&settings.output, (&record).into(), &directory)
+    let request = prepare::request(settings, workload, stored, &urls)?;
+    let meets = shares::meets(settings, request.target.as_ref(), &interrupter);
+    let request = RunRequest { controls, meets, ..request };
+    let leases = request.meets.as_ref().map(|_| KeptLeases::default());
+    let interrupts = stops.interrupts;
+    let ended = execute(settings, request, interrupts.clone(), log.as_ref(), live, leases.clone());
+    let code = match (&leases, &ended) {
+        (Some(leases), Ok((record, directory))) => {
+            shares::conclude(settings, leases, record, directory, &interrupts.later())
+        }
+        _ => ended.and_then(|(record, directory)| {
+            line_streams::record(&settings.output, (&record).into(), &directory)
+        }),
+    };
+    if let Some(leases) = leases {
+        leases.end();
+    }
+    code
 }
 
 /// Shares are parts of one load on one target. A target in this process, or in a new file, would be a different one for
@@ -510,13 +542,14 @@ fn execute(
     interrupts: Interrupts,
     log: Option<&Rc<EventLog>>,
     live: Option<Rc<Live>>,
+    leases: Option<KeptLeases>,
 ) -> Result<(RunRecord, String), UserError> {
     let directory = request.directory.path().display().to_string();
     let observer = line_streams::observer(&settings.output, log, live, || {
         Rc::new(Progress::of_run(settings.output.progress))
     });
     let workload = Arc::clone(&request.workload);
-    let end = runner::run(request, observer, interrupts)
+    let end = runner::one_of(request, observer, interrupts, leases)
         .map_err(|error| workload_file::located(error, &settings.workload, &workload));
     let record = end?.record;
     stored_files::keep(&record);

@@ -43,6 +43,8 @@ pub struct RunIntent {
     pub length_is_open: bool,
     /// Start of the first phase; immediately if absent.
     pub start_at: Option<StartAt>,
+    /// How long a share waits for others that have not come.
+    pub wait_for_shares: Nanos,
     /// The run store's directory.
     pub out: PathBuf,
     /// The command that makes it.

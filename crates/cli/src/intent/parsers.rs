@@ -154,7 +154,8 @@ pub(crate) fn percent_or_zero(text: &str) -> Result<Ppm, UserError> {
 }
 
 pub(crate) fn share(text: &str) -> Result<Share, UserError> {
-    const HINT: &str = "a share is written `i/n`, with i from 1 to n and n at most 64";
+    const HINT: &str = "a share is `i/n`, with i from 1 to n and n at most 64; or `auto`, to take both from the program \
+                        that starts the load generators";
     let parsed =
         text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
     match parsed {

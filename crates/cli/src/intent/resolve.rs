@@ -21,9 +21,14 @@ use highwater_runner::request::{RunOptions, TableRequest, TelemetryRequest};
 
 use super::streams::{Streams, objectives, ramp_step, streams, with_think};
 use super::{LineStream, LiveRequest, RunIntent, RunOutput, StartAt, WorkloadChoice, parsers};
+use crate::launchers::{self, LaunchedShare};
 use crate::layers::{Layers, Next, Origin, SettingValue, Strength, TargetSchemes, has_scheme};
 use crate::variants::{SIM_PARAMETERS, shown};
 
+/// How long a share waits for others, in commands without that flag.
+const WAIT_FOR_SHARES: Nanos = Nanos::from_secs(60);
+/// `--share auto`.
+const AUTO: &str = "auto";
 /// The default workload.
 const DEFAULT_WORKLOAD: &str = "cpu";
 /// Maximum labels of a run, and maximum parameters of a workload.
@@ -86,6 +91,8 @@ impl RunIntent {
             plan: plan(layers, streams, step, stop)?,
             length_is_open: false,
             start_at: layers.parse("start-at", parsers::start_at)?,
+            wait_for_shares: duration_above_zero(layers, "wait-for-shares")?
+                .unwrap_or(WAIT_FOR_SHARES),
             out: layers.require("out", parsers::word)?.into(),
             control: layers.value("control").map(lines).transpose()?,
             output: output(layers)?,
@@ -159,8 +166,17 @@ fn share(layers: &Layers) -> Result<Share, UserError> {
         Some(StartAt::Instant(instant)) => Some(print_instant(instant)),
         Some(StartAt::Delay(_)) | None => None,
     };
-    let share = layers.parse("share", parsers::share)?;
+    let share = match launched_share(layers)? {
+        Some(launched) => Some(launched.share),
+        None => layers.parse("share", parsers::share)?,
+    };
     Ok(Share { start_at, ..share.unwrap_or(Share::WHOLE) })
+}
+
+/// The share of `--share auto`.
+pub(crate) fn launched_share(layers: &Layers) -> Result<Option<LaunchedShare>, UserError> {
+    let is_auto = layers.value("share").is_some_and(|given| given.text == AUTO);
+    is_auto.then(|| launchers::share(&layers.launched)).transpose()
 }
 
 /// Output of a run.

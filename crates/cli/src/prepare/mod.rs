@@ -257,6 +257,7 @@ pub fn request(
             Some(StartAt::Delay(delay)) => delay,
             Some(StartAt::Instant(instant)) => instant.saturating_sub(wall_clock()),
         },
+        meets: None,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     })
 }

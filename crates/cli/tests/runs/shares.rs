@@ -1,13 +1,20 @@
 //! Two processes run the shares of one plan against one server, and their records are merged.
 
+use std::path::Path;
+use std::process::Command;
+
 use highwater_driver::clock::wall_clock;
 use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::quantity::{parse_instant, print_instant};
-use highwater_model::record::{AuditStatus, ResultRecord};
+use highwater_model::record::{AuditStatus, IncidentKind, ResultRecord, RunRecord};
 use highwater_model::units::Nanos;
+use highwater_testing::clickhouse::{self, ClickHouse};
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
+use highwater_testing::programs::OPEN_MPI;
+use highwater_testing::slurm::{self, Slurm};
+use rustix::process::Signal;
 
-use crate::called::{Called, Place, Running, measured, record, split};
+use crate::called::{Called, Place, Running, finish, measured, record, split};
 
 /// Time for two processes to start, to connect and to create the tables.
 const AHEAD: Nanos = Nanos::from_secs(4);
@@ -83,7 +90,7 @@ fn share_of_file(place: &Place, share: u32, pace: &str) -> Called {
 fn shares_that_ran_one_after_the_other_are_not_one_run() {
     let place = Place::new();
     for share in [1, 2] {
-        let called = share_of_file(&place, share, "-c 2");
+        let called = share_of_file(&place, share, "-c 2 --start-at +0s");
         assert!(called.code.is_some_and(|code| code != 2), "{called:?}");
     }
     let runs = ["share-1", "share-2"].map(|store| place.only_run(store));
@@ -149,4 +156,283 @@ fn an_open_load_that_ends_by_rows_has_planned_no_more_of_them() {
     let run = record(&place.typed(&format!("run cpu sim:?rtt=400ms {load}")));
     let codes = run.judgments.measurement.codes();
     assert!(!codes.contains(&ReasonCode::RateNotOffered), "{:?}", run.judgments);
+}
+
+/// A process of a plan in several shares, started as by Open MPI.
+fn launch(place: &Place, url: &str, load: &str, rank: u32, size: u32) -> Running {
+    let line = format!("run {load} {url} --share auto -o shared");
+    let [rank, size] = [rank, size].map(|number| number.to_string());
+    let variables = [("OMPI_COMM_WORLD_RANK", rank.as_str()), ("OMPI_COMM_WORLD_SIZE", &size)];
+    place.start_knowing(&split(&line), &variables)
+}
+
+/// All processes of a plan.
+fn launched(place: &Place, url: &str, load: &str, shares: u32) -> Vec<Running> {
+    (0..shares).map(|rank| launch(place, url, load, rank, shares)).collect()
+}
+
+/// Each share ends with success, and the first one prints the run of all and has its exit code.
+#[test]
+fn shares_that_a_launcher_starts_are_one_run_with_one_summary_one_audit_and_one_exit_code() {
+    if skipped() {
+        return;
+    }
+    let place = Place::new();
+    let server = Postgres::start();
+    for database in ["whole", "parts"] {
+        server.sql("postgres", &format!("CREATE DATABASE {database}"));
+    }
+    let whole = record(&place.typed(&format!("run cpu {} {LOAD}", server.url(SUPERUSER, "whole"))));
+    let ended: Vec<Called> =
+        launched(&place, &server.url(SUPERUSER, "parts"), &format!("cpu {LOAD}"), 4)
+            .into_iter()
+            .map(Running::end)
+            .collect();
+    assert_eq!(server.sql("parts", ALL), server.sql("whole", ALL));
+    for (share, called) in ended.iter().enumerate() {
+        called.reports(&format!("share {} of 4, started by Open MPI", share + 1));
+        if share > 0 {
+            assert_eq!((called.code, called.stdout.as_str()), (Some(0), ""), "{called:?}");
+        }
+    }
+    let merged = record(&ended[0]);
+    assert_eq!(merged.plan.hash, whole.plan.hash);
+    assert_eq!(merged.judgments.data.value, Data::Clean, "{:?}", merged.judgments.data);
+    let audit = &merged.audit;
+    assert_eq!((audit.acknowledged, audit.found, audit.missing), (20_000, 20_000, 0));
+    assert_eq!(measured(&merged).acknowledged, 200);
+    assert_eq!(merged.clients.len(), 4);
+    let meeting = merged.meeting.as_ref().unwrap();
+    assert!(meeting.error_ns <= 100_000_000, "{meeting:?}");
+    // The store has one run, with its shares inside.
+    let stored = place.only_run("shared");
+    let shown = place.call(&["show", &stored, "--format", "json"]);
+    assert_eq!(record(&shown), merged);
+    for share in 1..=4 {
+        assert!(place.path().join(format!("{stored}/shares/{share}/ledger.jsonl")).exists());
+    }
+    // Nothing is left of the meeting.
+    assert_eq!(server.sql("parts", "SELECT count(*) FROM highwater_leases"), "0");
+}
+
+/// Two whole runs of the same plan one after the other are two runs.
+#[test]
+fn a_second_meeting_of_the_same_plan_is_another_run() {
+    let place = Place::new();
+    let load = "cpu -c 4 -d 1s --warm-up 0s --batch 10 --drop --json";
+    let meetings: Vec<String> = (0..2)
+        .map(|_| {
+            let shares = launched(&place, "sqlite:shared.db", load, 2);
+            let ended: Vec<Called> = shares.into_iter().map(Running::end).collect();
+            assert_eq!(ended[1].code, Some(0), "{ended:?}");
+            record(&ended[0]).meeting.unwrap().id
+        })
+        .collect();
+    assert_ne!(meetings[0], meetings[1]);
+    assert_eq!(std::fs::read_dir(place.path().join("shared")).unwrap().count(), 2);
+}
+
+#[test]
+fn a_share_that_does_not_come_ends_the_others_with_its_number_and_nothing_is_sent() {
+    let place = Place::new();
+    let load = "cpu -c 4 -d 1s --warm-up 0s --wait-for-shares 3s --json";
+    let [first, third] = [0, 2].map(|rank| launch(&place, "sqlite:shared.db", load, rank, 3));
+    for called in [first, third].map(Running::end) {
+        assert_eq!(called.code, Some(3), "{called:?}");
+        called.reports("share 2 of 3 did not come within 3.00 s");
+        assert_eq!(called.stdout, "");
+    }
+    assert_eq!(place.query("shared.db", "SELECT count(*) FROM highwater_leases"), "0");
+    assert_eq!(std::fs::read_dir(place.path().join("shared")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_share_that_is_killed_before_the_begin_ends_the_others_and_the_next_attempt_begins_at_once() {
+    let place = Place::new();
+    let load = "cpu -c 6 -d 1s --warm-up 0s --batch 10 --drop";
+    let start = |rank| launch(&place, "sqlite:shared.db", load, rank, 3);
+    let [mut first, mut second] = [start(0), start(1)];
+    first.wait_for("waiting for share 3 of 3");
+    second.wait_for("waiting for share 3 of 3");
+    second.kill();
+    for called in [first, start(2)].map(Running::end) {
+        assert_eq!(called.code, Some(3), "{called:?}");
+        called.reports("of 3 ended before the load began");
+    }
+    let again: Vec<Called> =
+        launched(&place, "sqlite:shared.db", load, 3).into_iter().map(Running::end).collect();
+    assert_eq!([again[1].code, again[2].code], [Some(0); 2], "{again:?}");
+    again[0].prints("rows found");
+}
+
+#[test]
+fn the_same_share_twice_is_refused_while_the_first_one_is_there() {
+    let place = Place::new();
+    let load = "cpu -c 4 -d 1s --warm-up 0s --wait-for-shares 30s";
+    let start = |rank| launch(&place, "sqlite:shared.db", load, rank, 2);
+    let mut first = start(0);
+    first.wait_for("waiting for share 2 of 2");
+    let double = start(0).end();
+    assert_eq!(double.code, Some(2), "{double:?}");
+    double.reports("is in use by another run");
+    assert_eq!(start(1).end().code, Some(0));
+    first.end().prints("rows found");
+    assert_eq!(merged_run(&place).clients.len(), 2);
+}
+
+/// The merged run of shares whose output was events.
+fn merged_run(place: &Place) -> RunRecord {
+    let stored = place.only_run("shared");
+    record(&place.call(&["show", &stored, "--format", "json"]))
+}
+
+#[test]
+fn a_share_that_is_killed_under_load_is_in_the_throughput_and_the_others_end() {
+    let place = Place::new();
+    let load = "cpu -d 4s --rate 2k --batch 10 -c 6 --warm-up 0s --events -";
+    let mut shares = launched(&place, "sqlite:shared.db", load, 3);
+    shares[1].wait_for_second("measure");
+    shares[1].wait_for_second("measure");
+    shares.remove(1).kill();
+    let ended: Vec<Called> = shares.into_iter().map(Running::end).collect();
+    assert_eq!((ended[0].code, ended[1].code), (Some(130), Some(0)), "{ended:?}");
+    let merged = merged_run(&place);
+    let kinds: Vec<IncidentKind> = merged.incidents.iter().map(|of| of.kind).collect();
+    assert_eq!(kinds, [IncidentKind::Killed], "{:?}", merged.incidents);
+    assert!(merged.incidents[0].message.contains("share 2/3"), "{:?}", merged.incidents);
+    assert!(measured(&merged).rows.acknowledged > 5_000, "{:?}", measured(&merged).rows);
+}
+
+#[test]
+fn a_stop_of_one_share_stops_all_and_their_run_is_interrupted() {
+    let place = Place::new();
+    let load = "cpu -d 60s --rate 1k --batch 10 -c 4 --warm-up 0s --events -";
+    let mut shares = launched(&place, "sqlite:shared.db", load, 2);
+    shares[1].wait_for_second("measure");
+    shares[1].signal(Signal::INT);
+    let ended: Vec<Called> = shares.into_iter().map(Running::end).collect();
+    assert_eq!((ended[0].code, ended[1].code), (Some(130), Some(0)), "{ended:?}");
+    let merged = merged_run(&place);
+    assert_eq!(merged.judgments.data.value, Data::Clean, "{:?}", merged.judgments.data);
+    let length = merged.phases.iter().map(|phase| phase.duration_ns).max();
+    assert!(length < Some(40 * Nanos::SECOND.0), "{:?}", merged.phases);
+}
+
+/// Rows of `kv` replace each other, by whichever share; with the writes of all shares it is known which may be the last.
+#[test]
+fn rows_that_replace_each_other_are_audited_over_all_shares_and_again_from_their_ledgers() {
+    if skipped() {
+        return;
+    }
+    let place = Place::new();
+    let server = Postgres::start();
+    let url = server.url(SUPERUSER, "postgres");
+    let load = "kv -d 4s --rate 2k -c 8 --warm-up 0s --read-percent 0 --cycle-length 300 --order zipfian --min-block-bytes 16 --max-block-bytes 16 --json";
+    let ended: Vec<Called> =
+        launched(&place, &url, load, 2).into_iter().map(Running::end).collect();
+    assert_eq!(ended[1].code, Some(0), "{ended:?}");
+    let merged = record(&ended[0]);
+    assert_eq!(merged.judgments.data.value, Data::Clean, "{:?}", merged.judgments.data);
+    let audit = &merged.audit;
+    assert!(audit.of_all_shares && audit.status == AuditStatus::Done, "{audit:?}");
+    assert!(audit.acknowledged > 7_000, "{audit:?}");
+    let keys: u64 = server.sql("postgres", "SELECT count(*) FROM kv").parse().unwrap();
+    assert_eq!((audit.found, audit.replaced.as_ref().unwrap().keys), (keys, keys));
+    // Years later, from what the shares have stored.
+    let stored = place.only_run("shared");
+    let again = place.call(&["audit", &stored, "--json"]);
+    assert_eq!(record(&again).judgments.data.value, Data::Clean, "{again:?}");
+    server.sql("postgres", "DELETE FROM kv WHERE k = (SELECT min(k) FROM kv)");
+    let lost = place.call(&["audit", &stored, "--json"]);
+    assert_eq!((lost.code, record(&lost).audit.missing), (Some(4), 1), "{lost:?}");
+}
+
+/// ClickHouse's clock has whole seconds here, and its leases are appended rows.
+#[test]
+fn shares_meet_by_a_clock_of_whole_seconds_and_by_leases_that_are_appended() {
+    if clickhouse::skipped() {
+        return;
+    }
+    let place = Place::new();
+    let server = ClickHouse::start();
+    let url = server.url(clickhouse::SUPERUSER);
+    let load = "cpu -d 3s --rate 4k --batch 100 -c 8 --warm-up 0s --json";
+    let ended: Vec<Called> =
+        launched(&place, &url, load, 4).into_iter().map(Running::end).collect();
+    let codes: Vec<Option<i32>> = ended[1..].iter().map(|called| called.code).collect();
+    assert_eq!(codes, [Some(0); 3], "{ended:?}");
+    let merged = record(&ended[0]);
+    assert_eq!(merged.judgments.data.value, Data::Clean, "{:?}", merged.judgments.data);
+    assert_eq!(server.sql("SELECT count() FROM cpu"), merged.audit.acknowledged.to_string());
+    let meeting = merged.meeting.unwrap();
+    assert!(meeting.error_ns <= 100_000_000, "{meeting:?}");
+}
+
+/// A file of `examples/load-generators`.
+fn example(name: &str) -> String {
+    format!("{}/../../examples/load-generators/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A launcher in this directory, which finds the program, and what the examples need.
+fn launcher(place: &Place, mut command: Command, url: &str) -> Command {
+    let program = Path::new(env!("CARGO_BIN_EXE_highwater")).parent().unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{}:{path}", program.display()));
+    command.envs([("URL", url), ("RATE", "2k"), ("DURATION", "3s"), ("OUT", "shared")]);
+    place.prepared(command, &[])
+}
+
+/// The run of four shares on this server, and the rows of all.
+fn check_run_of_four(place: &Place, server: &Postgres) {
+    let merged = merged_run(place);
+    assert_eq!(merged.judgments.data.value, Data::Clean, "{:?}", merged.judgments.data);
+    assert_eq!(merged.clients.len(), 4);
+    let rows = server.sql("postgres", "SELECT count(*) FROM cpu");
+    assert_eq!(rows, merged.audit.acknowledged.to_string());
+}
+
+#[test]
+fn mpirun_starts_four_shares_as_one_run_and_ends_with_its_exit_code() {
+    if skipped() || OPEN_MPI.is_left_out() {
+        return;
+    }
+    let (place, server) = (Place::new(), Postgres::start());
+    let mut script = Command::new("bash");
+    script.arg(example("mpirun.sh")).args(["--allow-run-as-root", "--oversubscribe"]);
+    let called = finish(&mut launcher(&place, script, &server.url(SUPERUSER, "postgres")));
+    // Three seconds do not show whether throughput is steady.
+    assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
+    assert_eq!(called.stdout.matches("rows found").count(), 1, "{called:?}");
+    check_run_of_four(&place, &server);
+}
+
+#[test]
+#[ignore = "installs nothing, and needs Slurm, which cargo xtask test does not install"]
+fn long_a_step_and_an_array_of_slurm_are_four_shares_of_one_run() {
+    if skipped() || slurm::skipped() {
+        return;
+    }
+    let (slurm, server) = (Slurm::start(), Postgres::start());
+    let url = server.url(SUPERUSER, "postgres");
+    let place = Place::new();
+    let batch = std::fs::read_to_string(example("slurm.sbatch")).unwrap();
+    // The one node of this Slurm has room for all.
+    place.file(
+        "step.sbatch",
+        &batch.replace("--nodes=4", "--ntasks=4").replace("--ntasks-per-node=1", "--nodes=1"),
+    );
+    let step = slurm.command("sbatch");
+    let mut step = launcher(&place, step, &url);
+    let status = step.args(["--wait", "-o", "step.out", "step.sbatch"]).status().unwrap();
+    let said = || std::fs::read_to_string(place.path().join("step.out")).unwrap_or_default();
+    assert!(matches!(status.code(), Some(0 | 3)), "{status} {}", said());
+    check_run_of_four(&place, &server);
+    let array = Place::new();
+    let line = "#!/bin/bash\nexec highwater run cpu $URL --drop --rate 2k -d 3s -c 8 --share auto -o shared\n";
+    array.file("array.sbatch", line);
+    let mut command = launcher(&array, slurm.command("sbatch"), &url);
+    let status =
+        command.args(["--wait", "--array=3-9:2", "-o", "array-%a.out", "array.sbatch"]).status();
+    assert!(matches!(status.unwrap().code(), Some(0 | 3)));
+    check_run_of_four(&array, &server);
 }

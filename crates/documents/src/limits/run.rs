@@ -49,6 +49,7 @@ pub(super) fn record(case: &Case) -> RunRecord {
         ceilings: None,
         controls: Controls::default(),
         start_in: Nanos::ZERO,
+        meets: None,
         command: CommandRecord::default(),
         version: "0".to_owned(),
     };

@@ -22,7 +22,7 @@ use highwater_workload::ReplacedKeys;
 
 use self::replaced::Replacements;
 use self::stored::{Span, SpanOutcome};
-use crate::store::Spill;
+use crate::store::{LedgerLine, ReplacedLine, Spill};
 
 /// Rows of a table, or of a part of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -139,6 +139,28 @@ impl Ledger {
     /// Takes the outcomes since the last call.
     pub(crate) fn take_fresh(&mut self) -> Vec<Span> {
         std::mem::take(&mut self.fresh)
+    }
+
+    /// The lines of a ledger file with the writes of rows that replace each other; none if no row does. Times are relative
+    /// to `origin`.
+    pub(crate) fn replaced_lines(&self, table: usize, origin: Nanos) -> Vec<LedgerLine> {
+        let mut lines = self.replaced.as_ref().map_or(Vec::new(), |kept| kept.lines(origin));
+        if let Some(first) = lines.first_mut() {
+            let Totals { acknowledged, refused, unknown } = self.totals;
+            first.totals = [acknowledged, refused, unknown];
+        }
+        let line = |line| LedgerLine { table, replaced: Some(line), ..LedgerLine::default() };
+        lines.into_iter().map(line).collect()
+    }
+
+    /// Adds the writes of a line, of a load that began at `origin`, give or take an error.
+    pub(crate) fn add_replaced(&mut self, line: &ReplacedLine, origin: Nanos, error: Nanos) {
+        let [acknowledged, refused, unknown] = line.totals;
+        self.totals.acknowledged += acknowledged;
+        self.totals.refused += refused;
+        self.totals.unknown += unknown;
+        let kept = self.replaced.get_or_insert_default();
+        kept.merge_share(Replacements::of_line(line, origin, error));
     }
 
     /// Records rows that were not acknowledged, also for the run's ledger file.

@@ -15,8 +15,12 @@ use smallvec::SmallVec;
 use highwater_model::units::Nanos;
 use highwater_workload::random::mix;
 
+use crate::store::{ReplacedKey, ReplacedLine};
+
 /// Maximum keys per executor.
 const KEYS_MAX: usize = 1 << 17;
+/// Keys in a line of a ledger file.
+const KEYS_PER_LINE: usize = 4_096;
 /// Maximum additional writes, beyond one per key; after that, keys with several are not judged.
 const MORE_MAX: usize = 1 << 18;
 
@@ -159,6 +163,60 @@ impl Replacements {
         self.keys.retain(|key, _| kept(*key, sieve));
     }
 
+    /// Merges the history of another share.
+    pub(crate) fn merge_share(&mut self, other: Self) {
+        self.merge(other);
+        self.fit();
+    }
+
+    /// Its lines in a ledger file, with times relative to `origin`.
+    pub(crate) fn lines(&self, origin: Nanos) -> Vec<ReplacedLine> {
+        let relative = |time: Nanos| signed(time) - signed(origin);
+        let stored = |(key, history): (&i64, &KeyHistory)| {
+            let acknowledged = |write: &Write| Some(write.finished).filter(|at| *at < Nanos::MAX);
+            let writes = history.writes.iter();
+            let writes = writes.map(|write| (write.row, acknowledged(write).map(relative)));
+            ReplacedKey(*key, history.latest.map(relative), history.unclear, writes.collect())
+        };
+        let mut keys: Vec<ReplacedKey> = self.keys.iter().map(stored).collect();
+        keys.sort_unstable_by_key(|key| key.0);
+        let line = |keys: &[ReplacedKey]| ReplacedLine {
+            sieve: self.sieve,
+            deletes: self.deletes,
+            keys: keys.to_vec(),
+            ..ReplacedLine::default()
+        };
+        if keys.is_empty() {
+            vec![line(&[])]
+        } else {
+            keys.chunks(KEYS_PER_LINE).map(line).collect()
+        }
+    }
+
+    /// The history of a line, on a clock on which the load began at `origin`, give or take an error: a write then is
+    /// replaced only by one that certainly followed it.
+    pub(crate) fn of_line(line: &ReplacedLine, origin: Nanos, error: Nanos) -> Self {
+        let absolute = |relative: i64| {
+            Nanos(u64::try_from(signed(origin).saturating_add(relative)).unwrap_or(0))
+        };
+        let history = |ReplacedKey(key, latest, unclear, writes): &ReplacedKey| {
+            let write = |(row, finished): &(Option<u64>, Option<i64>)| Write {
+                row: *row,
+                finished: finished.map_or(Nanos::MAX, |at| absolute(at).saturating_add(error)),
+            };
+            let history = KeyHistory {
+                latest: latest.map(|at| absolute(at).saturating_sub(error)),
+                writes: writes.iter().map(write).collect(),
+                unclear: *unclear,
+                seen: false,
+            };
+            (*key, history)
+        };
+        let keys: HashMap<i64, KeyHistory, FixedState> = line.keys.iter().map(history).collect();
+        let more = keys.values().map(|history| history.writes.len().saturating_sub(1)).sum();
+        Self { keys, sieve: line.sieve, more, deletes: line.deletes }
+    }
+
     /// Whether all written keys are kept.
     pub(crate) fn is_whole(&self) -> bool {
         self.sieve == 0
@@ -233,6 +291,10 @@ impl Replacements {
     }
 }
 
+fn signed(time: Nanos) -> i64 {
+    i64::try_from(time.0).unwrap_or(i64::MAX)
+}
+
 /// A hash independent of those that generate keys.
 fn kept(key: i64, sieve: u32) -> bool {
     mix(key.cast_unsigned() ^ 0x5bd1_e995_9c6e_f372).trailing_zeros() >= sieve
@@ -270,6 +332,46 @@ mod tests {
         check(&after, Some(5), Verdict::Fits);
         check(&after, Some(4), Verdict::Stale(5));
         check(&after, Some(6), Verdict::Stale(5));
+    }
+
+    #[test]
+    fn a_stored_history_judges_like_the_one_that_it_was_made_of() {
+        let origin = MS(1_000);
+        let writes =
+            [(Some(4), 1_000, Some(1_010)), (Some(5), 1_011, Some(1_020)), (Some(6), 1_015, None)];
+        let lines = noted(&writes).lines(origin);
+        let text = serde_json::to_string(&lines).unwrap();
+        let lines: Vec<ReplacedLine> = serde_json::from_str(&text).unwrap();
+        for origin in [MS(1_000), MS(500_000)] {
+            for row in [4, 5, 6, 7] {
+                let mut restored = Replacements::of_line(&lines[0], origin, Nanos::ZERO);
+                assert_eq!(
+                    restored.judge(1, Some(row)),
+                    noted(&writes).judge(1, Some(row)),
+                    "{row}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn of_writes_of_two_shares_that_are_closer_than_the_error_of_their_begins_any_may_be_the_last()
+    {
+        let shares = |gap_ms: u64, error: Nanos| {
+            let share = |write| noted(&[write]).lines(MS(0));
+            let [first, second] = [
+                share((Some(4), 1_000, Some(1_010))),
+                share((Some(5), 1_010 + gap_ms, Some(1_500))),
+            ];
+            let mut all = Replacements::default();
+            for line in first.iter().chain(&second) {
+                all.merge_share(Replacements::of_line(line, MS(100), error));
+            }
+            all.judge(1, Some(4))
+        };
+        assert_eq!(shares(5, MS(1)), Verdict::Stale(5));
+        assert_eq!(shares(5, MS(3)), Verdict::Fits);
+        assert_eq!(shares(1, Nanos::ZERO), Verdict::Stale(5));
     }
 
     #[test]

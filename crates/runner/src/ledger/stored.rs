@@ -77,11 +77,14 @@ pub(crate) struct StoredLedger {
 
 impl StoredLedger {
     /// The ledger in these lines, for this many tables.
-    pub(crate) fn from_lines(lines: &[LedgerLine], tables: usize) -> Self {
+    pub(crate) fn from_lines<'l>(
+        lines: impl IntoIterator<Item = &'l LedgerLine>,
+        tables: usize,
+    ) -> Self {
         let mut stored = Self { tables: vec![Spans::default(); tables], ..Self::default() };
         for line in lines {
             stored.ended |= line.ended;
-            stored.next_row = stored.next_row.or(line.next_row);
+            stored.next_row = stored.next_row.max(line.next_row);
             stored.overflowed |= line.overflowed;
             if let Some(table) = stored.tables.get_mut(line.table) {
                 spans_of(line).for_each(|span| table.add(span));

@@ -440,9 +440,10 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Marks the ledger file as ended, with the first row of the next run: all statements have ended.
-    pub(crate) fn end_ledger(&mut self, next_row: u64) {
-        self.write_ledger(|ledger| ledger.end(next_row));
+    /// Marks the ledger file as ended, with the first row of the next run, and adds the writes of rows that replace each
+    /// other: all statements have ended.
+    pub(crate) fn end_ledger(&mut self, next_row: u64, replaced: Vec<LedgerLine>) {
+        self.write_ledger(|ledger| ledger.end(next_row, replaced));
         self.ledger = None;
     }
 
@@ -530,7 +531,7 @@ impl LedgerLog {
     /// Writes the pending outcomes.
     pub(crate) fn write(&mut self) -> Result<(), UserError> {
         if self.file.bytes() > REWRITE_BYTES.max(2 * self.rewritten_bytes) {
-            return self.rewrite(None);
+            return self.rewrite(None, Vec::new());
         }
         let pending = self
             .pending
@@ -548,16 +549,25 @@ impl LedgerLog {
     }
 
     /// Writes all outcomes in order, and that the load has ended before this row.
-    pub(crate) fn end(&mut self, next_row: u64) -> Result<(), UserError> {
-        self.rewrite(Some(next_row))
+    pub(crate) fn end(
+        &mut self,
+        next_row: u64,
+        replaced: Vec<LedgerLine>,
+    ) -> Result<(), UserError> {
+        self.rewrite(Some(next_row), replaced)
     }
 
-    fn rewrite(&mut self, next_row: Option<u64>) -> Result<(), UserError> {
+    fn rewrite(
+        &mut self,
+        next_row: Option<u64>,
+        replaced: Vec<LedgerLine>,
+    ) -> Result<(), UserError> {
         self.pending.fill(Spans::default());
         let lines =
             self.tables.iter().enumerate().map(|(table, spans)| line_of(table, spans.all()));
         let lines = std::iter::once(self.head.clone()).chain(lines);
-        let lines: Vec<LedgerLine> = lines.chain(self.mark(next_row)).collect();
+        let lines = lines.chain(replaced).chain(self.mark(next_row));
+        let lines: Vec<LedgerLine> = lines.collect();
         self.file.replace(&lines)?;
         self.rewritten_bytes = self.file.bytes();
         Ok(())

@@ -14,7 +14,7 @@ use super::Run;
 use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, audit_unless};
 use crate::control::{Controls, ReceivedCommand, obey_after_load};
 use crate::ledger::Ledger;
-use crate::request::{Observer, RunRequest};
+use crate::request::{Observer, rows_per_op};
 use highwater_driver::interrupts::{Interrupts, StopRequest};
 
 /// Why replaced rows cannot be compared on a model.
@@ -24,30 +24,54 @@ const NO_VALUES: &str = "the target is a model that does not keep which row repl
 const OF_THE_WHOLE: &str =
     "the workload's invariants are of the whole load, and a share checks none of them";
 
+/// Why a share does not compare rows that replace each other.
+const OF_ALL_WRITES: &str =
+    "rows replace each other, and which is the last shows only with the writes of all shares";
+
 /// Why the effect of the user's own statements cannot be compared.
 const NO_KEY: &str = "its statements write, and nothing says what should be there afterwards";
 
 /// The status of an audit that is not started, with the reason unless it is obvious.
-type SkippedAudit = (AuditStatus, Option<&'static str>);
-
-/// Note for the reader of a share's record, if the workload has invariants.
-pub(super) fn skipped_invariants(request: &RunRequest) -> Option<String> {
-    let plan = &request.plan;
-    let audits = plan.share.of > 1 && plan.audit.level != AuditLevel::Off;
-    (audits && request.workload.has_invariants()).then(|| OF_THE_WHOLE.to_owned())
-}
+type SkippedAudit = (AuditStatus, Option<String>);
 
 /// The status if none of these invariants is checked.
-fn skipped(invariants: &[Invariant], share: &Share) -> Option<SkippedAudit> {
+fn skipped(invariants: &[Invariant], of_all: bool) -> Option<SkippedAudit> {
     match invariants {
-        [] => Some((AuditStatus::NoInvariant, Some(NO_KEY))),
+        [] => Some((AuditStatus::NoInvariant, Some(NO_KEY.to_owned()))),
         // A share that writes only a part cannot judge the whole.
-        _ if share.of > 1 => Some((AuditStatus::OneShare, Some(OF_THE_WHOLE))),
+        _ if !of_all => Some((AuditStatus::OneShare, Some(OF_THE_WHOLE.to_owned()))),
         _ => None,
     }
 }
 
 impl Run {
+    /// Whether this run is the whole plan, or the share that audits after all others have sent their last op.
+    fn is_of_all(&self) -> bool {
+        let share = &self.request.plan.share;
+        share.of == 1 || (self.meeting.is_some() && share.index == 1)
+    }
+
+    /// Note for the reader of a share's record, if the workload has invariants.
+    pub(super) fn skipped_invariants(&self) -> Option<String> {
+        let audits = !self.is_of_all() && self.request.plan.audit.level != AuditLevel::Off;
+        (audits && self.request.workload.has_invariants()).then(|| OF_THE_WHOLE.to_owned())
+    }
+
+    /// Why rows that replace each other cannot be compared by this share.
+    fn replaced_unknown(&self) -> Option<String> {
+        if !self.is_of_all() {
+            return Some(OF_ALL_WRITES.to_owned());
+        }
+        let missing: Vec<String> = self.shares_missing.iter().map(u32::to_string).collect();
+        let why = || {
+            format!(
+                "rows replace each other, and the writes of these shares are not stored below the same -o folder: {}",
+                missing.join(", ")
+            )
+        };
+        (!missing.is_empty()).then(why)
+    }
+
     /// The status of an audit that is not started, with the reason unless it is obvious.
     fn not_due(
         &self,
@@ -65,8 +89,9 @@ impl Run {
             (true, _, AuditLevel::Off) => Some((AuditStatus::StoresNothing, None)),
             _ if is_unknown => skipped,
             _ if replaced && !capabilities.stores_values => {
-                Some((AuditStatus::NoInvariant, Some(NO_VALUES)))
+                Some((AuditStatus::NoInvariant, Some(NO_VALUES.to_owned())))
             }
+            _ if replaced => self.replaced_unknown().map(|why| (AuditStatus::OneShare, Some(why))),
             _ => None,
         }
     }
@@ -79,8 +104,9 @@ impl Run {
         admin: &mut Box<dyn Admin>,
         invariants: &[Invariant],
     ) -> AuditOutcome {
-        let plan = &self.request.plan;
-        let skipped = skipped(invariants, &plan.share);
+        let mut plan = self.request.plan.clone();
+        let of_all = self.is_of_all();
+        let skipped = skipped(invariants, of_all);
         let invariants = if skipped.is_some() { &[] } else { invariants };
         let target = Arc::clone(&self.request.target);
         let capabilities = target.capabilities();
@@ -89,19 +115,25 @@ impl Run {
         let changed = self.request.workload.changed_by_statements(streams);
         let is_unknown = changed.contains(&true) && skipped.is_some();
         if let Some((status, why)) = self.not_due(ledgers, level, skipped, is_unknown) {
-            let why = why.map(str::to_owned);
             return AuditOutcome::skipped(audit::not_done(level, ledgers, status, why));
         }
         if self.interrupts.requested() == Some(StopRequest::StopAtOnce) {
             return AuditOutcome::skipped(audit::stopped_at_once(level, ledgers));
+        }
+        // The ledgers of tables without such rows have this share's part only.
+        let sums_nothing = plan.workload.rows_to_load == 0
+            && plan.streams.iter().all(|of| rows_per_op(&self.request.workload, &of.name) == 0);
+        let covers_all = of_all && (sums_nothing || ledgers.iter().all(Ledger::has_replacements));
+        if covers_all {
+            plan.share = Share::WHOLE;
         }
         let estimate = audit::estimate(level, ledgers, capabilities.audit_ns_per_row);
         self.begin(Part::Audit { level, estimate });
         let observer = self.observer.as_ref();
         let input = AuditInput {
             level,
-            limit: self.request.plan.audit.limit,
-            plan: &self.request.plan,
+            limit: plan.audit.limit,
+            plan: &plan,
             bound: &self.tables.own_rows(bound),
             whole: bound,
             tables: &self.tables,
@@ -123,6 +155,7 @@ impl Run {
         let stopped = stop_at_once(interrupts, controls, timeline.as_ref(), observer);
         let mut audited = audit_unless(stopped, &input, ledgers, admin, target, timeline).await;
         audited.record.estimate_ns = estimate.0;
+        audited.record.of_all_shares = covers_all && self.request.plan.share.of > 1;
         audited
     }
 }

@@ -10,6 +10,8 @@ mod earlier_audit;
 mod passes;
 mod preparing;
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -22,7 +24,7 @@ use highwater_model::audit_record::EarlierAudit;
 use highwater_model::display::{count, percent_of};
 use highwater_model::event::{Event, Part, WarningKind};
 use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload, OpId};
-use highwater_model::plan::{AuditLevel, PhaseKind};
+use highwater_model::plan::{AuditLevel, PhaseKind, Share};
 use highwater_model::record::{AuditStatus, Incident, IncidentKind, RunNote, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
@@ -33,12 +35,13 @@ use crate::audit::AuditOutcome;
 use crate::control::Controls;
 use crate::leases::{self, HeldLeases, KeptLeases};
 use crate::ledger::Ledger;
+use crate::meeting::{self, Meeting, Stage, lease_on_plan};
 use crate::pass::{Executors, Passes};
 use crate::record::collector::{Collector, LedgerLog};
 use crate::record::{self, Parts};
 use crate::request::{Observer, kept_in};
 use crate::schedule::PhaseTimes;
-use crate::store::LedgerHead;
+use crate::store::{self, LedgerHead};
 use crate::table_setup::{DeclaredTables, ExistingTables, writes};
 use crate::target_polling::TelemetryPoller;
 use crate::time_limits::within;
@@ -109,9 +112,18 @@ impl Run {
         self.invariants(&facts.dialects)?;
         let held = self.hold_tables(&bound, admin.as_mut());
         let leases = unless_stopped(&self.later_interrupts, held).await?;
+        self.meeting = leases.as_ref().zip(self.request.meets.as_ref()).map(|(held, meets)| {
+            let plan = &self.request.plan;
+            let lease = held.lease(&lease_on_plan(plan), plan);
+            Meeting::new(lease, meets.wait, self.timeline.as_ref())
+        });
         let end = Box::pin(self.loaded(facts, bound, &mut admin, leases.as_ref())).await;
         if matches!(&end, Err(error) if error.kind == UserErrorKind::Interrupted) {
             self.renew(&mut admin).await;
+        }
+        if let Some(meeting) = self.meeting.as_ref().filter(|_| end.is_ok()) {
+            // Without it, the others see later that this share has ended.
+            drop(meeting.announce(admin.as_mut(), Stage::Stored).await);
         }
         if let Some(leases) = leases {
             self.release_tables(leases, admin.as_mut()).await;
@@ -129,6 +141,11 @@ impl Run {
     ) -> Result<RunEnd, UserError> {
         let observer = Rc::clone(&self.observer);
         let plan = Arc::new(self.request.plan.clone());
+        if let Some(meeting) = self.meeting.as_mut().filter(|_| plan.share.index > 1) {
+            let (timeline, observer) = (self.timeline.as_ref(), self.observer.as_ref());
+            let tables = meeting.wait_for_tables(admin.as_mut(), timeline, observer);
+            unless_stopped(&self.later_interrupts, tables).await?;
+        }
         if plan.share.index == 1 {
             let (request, identity) = (&self.request, &self.row_identity);
             let prepared =
@@ -145,6 +162,9 @@ impl Run {
         let expected = unless_stopped(&stop, estimated).await?;
         if plan.share.index == 1 && table_setup::writes(&self.request) {
             self.tables.begin(admin.as_mut()).await?;
+        }
+        if let Some(meeting) = self.meeting.as_ref().filter(|_| plan.share.index == 1) {
+            meeting.announce(admin.as_mut(), Stage::Tables).await?;
         }
         self.request.directory.write_draft(&parts.record)?;
         self.announce(&parts);
@@ -166,7 +186,7 @@ impl Run {
             || self.disk_full.is_some();
         parts.record.target.bytes_before = admin.storage_bytes(&bound).await.ok().flatten();
         if !stopped {
-            self.wait_for_start(&mut parts).await?;
+            self.wait_for_start(&mut parts, admin.as_mut()).await?;
         }
         let bound = if plan.share.index > 1 {
             // Only now has the first share certainly made the tables.
@@ -235,11 +255,16 @@ impl Run {
         admin: &mut Box<dyn Admin>,
         mut collector: Collector<'_>,
     ) -> Result<RunEnd, UserError> {
-        collector.end_ledger(self.tables.rows_end(&self.request, &passes));
+        let (next_row, origin) = (self.tables.rows_end(&self.request, &passes), passes.origin());
         let bound = self.bind(&parts.facts.dialects)?;
         let invariants = self.invariants(&parts.facts.dialects)?;
         let empty = executor::ledgers(&self.request.plan, &bound, &self.request.directory);
         let mut ledgers = record::ledgers(&mut passes, empty);
+        let replaced = ledgers.iter().enumerate();
+        let replaced = replaced.flat_map(|(table, ledger)| ledger.replaced_lines(table, origin));
+        collector.end_ledger(next_row, replaced.collect());
+        self.drained(admin.as_mut()).await;
+        self.add_other_shares(&parts.record, &mut ledgers, origin);
         let audit_begin = self.timeline.now();
         let audit = self.audit(&bound, &mut ledgers, admin, &invariants);
         let mut audited = audit.await;
@@ -322,7 +347,7 @@ impl Run {
             ("spread_as_created", self.tables.spread_note(features)),
             ("sink", sink.then(|| STORES_NOTHING.to_owned())),
             ("shares_host", shares_host.then(|| SHARES_HOST.to_owned())),
-            ("invariants_not_asked", auditing::skipped_invariants(&self.request)),
+            ("invariants_not_asked", self.skipped_invariants()),
         ];
         all.into_iter().filter_map(|(code, message)| Some(record::note(code, message?))).collect()
     }
@@ -450,11 +475,15 @@ impl Run {
         let options = &self.request.options;
         let drops = options.drop || !options.drop_foreign.is_empty();
         let changes = writes(&self.request) || drops;
-        if bound.tables.is_empty() || !is_shared || !changes {
+        let (plan, timeline) = (&self.request.plan, self.timeline.as_ref());
+        let meets = self.request.meets.as_ref();
+        let meets = meets.map(|meets| (lease_on_plan(plan), meets.interrupter.clone()));
+        let on_plan = meets.as_ref().map(|(on_plan, _)| on_plan.clone());
+        let tables = bound.tables.iter().filter(|_| changes).map(|table| table.name.as_str());
+        let tables: Vec<&str> = tables.chain(on_plan.as_deref()).collect();
+        if tables.is_empty() || !is_shared {
             return Ok(None);
         }
-        let tables: Vec<&str> = bound.tables.iter().map(|t| t.name.as_str()).collect();
-        let (plan, timeline) = (&self.request.plan, self.timeline.as_ref());
         if let Some(kept) = &self.kept
             && let Some(held) = kept.hand_over(admin, &tables, timeline).await?
         {
@@ -462,15 +491,62 @@ impl Run {
         }
         let watching = |held: Part| self.begin(held);
         let token = leases::take(admin, &tables, Some(plan), timeline, watching).await?;
-        HeldLeases::keep(&self.request.target, token)
+        HeldLeases::keep(&self.request.target, token, meets)
             .map(Some)
             .map_err(|error| UserError::cannot("run", &error))
     }
 
-    /// Releases the tables, or keeps them for the next run of a search.
-    async fn release_tables(&self, held: HeldLeases, admin: &mut dyn Admin) {
+    /// Announces that this share sends nothing more. The first one waits until no share does: its audit counts the rows
+    /// of all. If the target does not answer, the merged audit reports which share may have been writing.
+    async fn drained(&mut self, admin: &mut dyn Admin) {
+        let Some(meeting) = &mut self.meeting else {
+            return;
+        };
+        let (timeline, observer) = (self.timeline.as_ref(), self.observer.as_ref());
+        let others = async {
+            if self.interrupts.requested().is_some() {
+                meeting.announce(admin, Stage::Stopped).await?;
+            }
+            meeting.announce(admin, Stage::Drained).await?;
+            match self.request.plan.share.index {
+                1 => meeting.wait_for_others(admin, Stage::Drained, timeline, observer).await,
+                _ => Ok(()),
+            }
+        };
+        drop(unless_stopped(&self.interrupts.later(), others).await);
+    }
+
+    /// Adds the other shares' writes of rows that replace each other: which write was the last one shows only with all.
+    fn add_other_shares(&mut self, own: &RunRecord, ledgers: &mut [Ledger], origin: Nanos) {
+        let Share { index, of, .. } = self.request.plan.share;
+        if self.meeting.is_none() || index > 1 || !ledgers.iter().any(Ledger::has_replacements) {
+            return;
+        }
+        let own_error = own.meeting.as_ref().map_or(0, |meeting| meeting.error_ns);
+        let mut missing: BTreeSet<u32> = (2..=of).collect();
+        let root = self.request.directory.path().parent().unwrap_or(Path::new("."));
+        for share in meeting::stored_shares(root, own).unwrap_or_default() {
+            let lines = store::read_ledger(&share.path).ok().flatten().unwrap_or_default();
+            // A share that was killed has not stored them.
+            if !lines.iter().any(|line| line.ended) || !missing.remove(&share.index) {
+                continue;
+            }
+            let error = share.error.saturating_add(Nanos(own_error));
+            for line in &lines {
+                if let (Some(replaced), Some(ledger)) =
+                    (&line.replaced, ledgers.get_mut(line.table))
+                {
+                    ledger.add_replaced(replaced, origin, error);
+                }
+            }
+        }
+        self.shares_missing = missing;
+    }
+
+    /// Releases the tables, or keeps them for the next run of a search, or until the shares' runs are merged.
+    async fn release_tables(&mut self, held: HeldLeases, admin: &mut dyn Admin) {
         match &self.kept {
-            Some(kept) => kept.keep(held),
+            Some(kept) => kept.keep(held, self.meeting.take()),
             None => held.end(admin, self.timeline.as_ref()).await,
         }
     }
@@ -502,6 +578,10 @@ struct Run {
     poller: TelemetryPoller,
     /// The leases shared with the other runs, if this is one of several.
     kept: Option<KeptLeases>,
+    /// The meeting with the other shares of the plan, if there is one.
+    meeting: Option<Meeting>,
+    /// Other shares whose writes of rows that replace each other are not known.
+    shares_missing: BTreeSet<u32>,
 }
 
 impl Run {
@@ -545,6 +625,8 @@ impl Run {
             disk_full: None,
             poller,
             kept: None,
+            meeting: None,
+            shares_missing: BTreeSet::new(),
         }
     }
 

@@ -9,12 +9,12 @@ use highwater_driver::Admin;
 use highwater_model::event::{Event, LoadBounds, Part};
 use highwater_model::op::BoundWorkload;
 use highwater_model::plan::{AuditLevel, Pace, PhaseKind, Plan, Unit};
-use highwater_model::record::{EstimateRecord, Incident, IncidentKind};
+use highwater_model::record::{EstimateRecord, Incident, IncidentKind, MeetingRecord};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 use highwater_workload::OpContext;
 
-use super::{Run, executors_of};
+use super::{Run, executors_of, unless_stopped};
 use crate::estimate::{self, EstimateInput, Watch};
 use crate::executor::{Pass, PassStream};
 use crate::pass::{self, PassRecord};
@@ -134,7 +134,22 @@ impl Run {
 
     /// Waits for the common start of all shares; the user can stop meanwhile. Writes the start to the draft, the only
     /// place that has it if the run is killed.
-    pub(super) async fn wait_for_start(&mut self, parts: &mut Parts) -> Result<(), UserError> {
+    pub(super) async fn wait_for_start(
+        &mut self,
+        parts: &mut Parts,
+        admin: &mut dyn Admin,
+    ) -> Result<(), UserError> {
+        if let Some(meeting) = &mut self.meeting {
+            let (timeline, observer) = (self.timeline.as_ref(), self.observer.as_ref());
+            let begin = meeting.begin(admin, timeline, observer);
+            let begin = unless_stopped(&self.later_interrupts, begin).await?;
+            self.request.start_in = begin.at;
+            parts.record.meeting = Some(MeetingRecord {
+                id: meeting.id().to_owned(),
+                late_ns: self.timeline.now().saturating_sub(begin.at).0,
+                error_ns: begin.error.0,
+            });
+        }
         let (start, now) = (self.request.start_in, self.timeline.now());
         parts.record.incidents.extend(self.late(now));
         let mut draft = parts.record.clone();
@@ -156,7 +171,8 @@ impl Run {
         let shortest = measured.map(|phase| phase.duration).min()?;
         let late = now.saturating_sub(start);
         let is_late = plan.share.of > 1 && start > Nanos::ZERO && late > late_allowed(shortest);
-        let message = || late_message(late, "--start-at");
+        let begin = if self.meeting.is_some() { "the common begin" } else { "--start-at" };
+        let message = || late_message(late, begin);
         is_late.then(|| Incident::new(IncidentKind::SharesApart, message()))
     }
 

@@ -144,6 +144,9 @@ impl Run {
     /// Whether this is the first of several shares, and the others write nothing during this time.
     fn is_alone_for(&self, time: Nanos) -> bool {
         let plan = &self.request.plan;
+        if self.meeting.is_some() {
+            return plan.share.index == 1;
+        }
         // Every share begins to load its rows at once.
         let waits = plan.share.index == 1 && plan.workload.rows_to_load == 0;
         waits && self.request.start_in > self.timeline.now().saturating_add(time)
@@ -185,7 +188,8 @@ impl Run {
             // A statement timed out, and its rows may still arrive.
             self.renew(admin).await;
             let deadline = self.timeline.now().saturating_add(IDLE_LIMIT);
-            let start = Some(self.request.start_in).filter(|_| self.request.plan.share.of > 1);
+            let waits = self.request.plan.share.of > 1 && self.meeting.is_none();
+            let start = Some(self.request.start_in).filter(|_| waits);
             if !admin.quiesce(start.unwrap_or(deadline).min(deadline)).await? {
                 // Its rows could be mixed with those of the load; the next run recreates the
                 // tables.

@@ -244,6 +244,9 @@ pub struct LedgerLine {
     /// Partly stored batches: first row, number of rows, minimum and maximum number stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partly: Vec<[u64; 4]>,
+    /// Writes of rows that replace each other, if the load has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<ReplacedLine>,
     /// The load has ended: no other rows were planned.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ended: bool,
@@ -254,6 +257,25 @@ pub struct LedgerLine {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overflowed: bool,
 }
+
+/// Keys of a table whose rows replace each other. Times are in nanoseconds after the begin of the load, on the clock of
+/// the process; its record has the error with which shares of a plan agree on the begin.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplacedLine {
+    /// Rows of the table that were acknowledged, refused, and of unknown outcome; in one line of a table.
+    pub totals: [u64; 3],
+    /// Keys are kept if this many low bits of their hash are 0.
+    pub sieve: u32,
+    /// Rows were deleted, or may have been.
+    pub deletes: bool,
+    /// A part of the kept keys.
+    pub keys: Vec<ReplacedKey>,
+}
+
+/// A key, the start of its latest acknowledged write, whether it cannot be judged, and its writes: the row (absent for a
+/// delete), and when it was acknowledged, if it was.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplacedKey(pub i64, pub Option<i64>, pub bool, pub Vec<(Option<u64>, Option<i64>)>);
 
 /// The open file.
 #[derive(Debug)]

@@ -10,6 +10,7 @@
 //!   report.html      the record as a page, written with it by a function that the caller gives
 //!   reports.jsonl    reports for other processes, while it runs
 //!   probes/          in an experiment: the runs of its trials
+//!   shares/          in a merged run: the runs of its shares
 //!   latency.hlog     the histograms as an HdrHistogram log, for that library's tools
 //! ```
 //!
@@ -47,7 +48,7 @@ use highwater_model::user_error::UserError;
 
 pub use journal::{
     Journal, JournalLine, JournalReport, JournalTail, LedgerFile, LedgerHead, LedgerLine,
-    ReportFile, ReportTail, Spill, Spool, Written,
+    ReplacedKey, ReplacedLine, ReportFile, ReportTail, Spill, Spool, Written,
 };
 
 /// The page of a record.
@@ -105,6 +106,14 @@ impl RunDirectory {
     pub fn create_trial(&self, name: &str, plan: &Plan) -> Result<Self, UserError> {
         let trial = Self::create(&self.path.join(PROBES), name, plan)?;
         Ok(Self { page: self.page, ..trial })
+    }
+
+    /// Moves the directory of a share's run into this one, which holds the merged record.
+    pub fn take_in_share(&self, share: &Path, index: u32) -> Result<(), UserError> {
+        let shares = self.path.join(SHARES);
+        let moved = fs::create_dir_all(&shares)
+            .and_then(|()| fs::rename(share, shares.join(index.to_string())));
+        moved.map_err(|error| file_error(share, error))
     }
 
     /// Removes the directory of a run that never began; it stays if it contains files of others.
@@ -587,6 +596,8 @@ const PAGE: &str = "report.html";
 const MERGED_PAGE: &str = "merged.html";
 /// The directory of an experiment's trials, which are stored like any other run.
 pub const PROBES: &str = "probes";
+/// In a merged run: its shares.
+pub(crate) const SHARES: &str = "shares";
 
 /// Write permission for others than the owner and the group.
 const OTHERS_WRITE: u32 = 0o002;

@@ -176,6 +176,7 @@ impl Job {
             },
             controls: Controls::default(),
             start_in: self.start_in,
+            meets: None,
             command: CommandRecord::default(),
             version: VERSION.to_owned(),
         }

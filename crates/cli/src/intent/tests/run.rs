@@ -381,11 +381,11 @@ fn other_settings_of_a_run() {
         "--retries|5k",
     ]), @"
     error: --share: `0/4` is not a share
-    hint: a share is written `i/n`, with i from 1 to n and n at most 64
+    hint: a share is `i/n`, with i from 1 to n and n at most 64; or `auto`, to take both from the program that starts the load generators
     error: --share: `5/4` is not a share
-    hint: a share is written `i/n`, with i from 1 to n and n at most 64
+    hint: a share is `i/n`, with i from 1 to n and n at most 64; or `auto`, to take both from the program that starts the load generators
     error: --share: `1/65` is not a share
-    hint: a share is written `i/n`, with i from 1 to n and n at most 64
+    hint: a share is `i/n`, with i from 1 to n and n at most 64; or `auto`, to take both from the program that starts the load generators
     error: --start-at: `noon` is not a point in time
     hint: give a point in time, such as `2026-11-20T18:30:00Z`, or a delay, such as `+10s`
     error: --set: `hosts` has no `=`
