@@ -233,8 +233,10 @@ pub struct Lease {
 /// An action on leases.
 #[derive(Debug, Clone, Copy)]
 pub enum LeaseAction<'a> {
-    /// No change.
+    /// No change; makes the table of leases, if it does not exist.
     Read,
+    /// No change, after another action: one statement.
+    Look,
     /// Adds those whose table and share are not leased.
     Take(&'a [Lease]),
     /// Writes the heartbeat for a token.

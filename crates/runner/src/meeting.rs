@@ -153,7 +153,7 @@ impl Meeting {
         observer: &dyn Observer,
     ) -> Result<(), UserError> {
         loop {
-            let leases = admin.leases(LeaseAction::Read).await?;
+            let leases = admin.leases(LeaseAction::Look).await?;
             let first = self.of_shares(&leases).find(|lease| lease.share == 1);
             self.opened = first.map(|lease| lease.token.clone());
             let has_begun = self.reached(&leases, Stage::Begin).contains(&1);
@@ -181,7 +181,7 @@ impl Meeting {
     ) -> Result<CommonBegin, UserError> {
         self.announce(admin, Stage::Ready).await?;
         loop {
-            let leases = admin.leases(LeaseAction::Read).await?;
+            let leases = admin.leases(LeaseAction::Look).await?;
             if self.row_of_first(&leases, Stage::Begin).is_some() {
                 return self.read_clock(admin, timeline).await;
             }
@@ -204,7 +204,7 @@ impl Meeting {
         observer: &dyn Observer,
     ) -> Result<(), UserError> {
         loop {
-            let leases = admin.leases(LeaseAction::Read).await?;
+            let leases = admin.leases(LeaseAction::Look).await?;
             let reached = self.reached(&leases, stage);
             let mut alive = self.of_shares(&leases).filter(|lease| lease.share != self.mine.share);
             if alive.all(|lease| reached.contains(&lease.share)) {
@@ -227,7 +227,7 @@ impl Meeting {
             if is_concluded() {
                 return Ok(false);
             }
-            let leases = admin.leases(LeaseAction::Read).await?;
+            let leases = admin.leases(LeaseAction::Look).await?;
             let stored = self.reached(&leases, Stage::Stored);
             let mut others = self.of_shares(&leases).filter(|other| other.share != self.mine.share);
             if others.all(|other| other.share > self.mine.share && stored.contains(&other.share)) {
@@ -269,9 +269,13 @@ impl Meeting {
         self.came.extend(there);
         let absent: Vec<u32> =
             (1..=self.mine.shares).filter(|share| !self.came.contains(share)).collect();
-        // A share that has ended may have missed one that does not come, which is then the one to name.
-        if !ended.is_empty() && absent.is_empty() {
-            return Err(missing(&ended, self.mine.shares, "ended before the load began"));
+        if !ended.is_empty() {
+            // It may have missed one that does not come.
+            let mut error = missing(&ended, self.mine.shares, "ended before the load began");
+            if !absent.is_empty() {
+                error.message = format!("{}; not there: {}", error.message, named(&absent));
+            }
+            return Err(error);
         }
         if absent.is_empty() || !self.is_over(timeline) {
             return Ok(());
@@ -311,7 +315,7 @@ impl Meeting {
         let deadline = timeline.now().saturating_add(CLOCK_LIMIT);
         loop {
             let sent = timeline.now();
-            let leases = admin.leases(LeaseAction::Read).await?;
+            let leases = admin.leases(LeaseAction::Look).await?;
             let received = timeline.now();
             let begin = self.row_of_first(&leases, Stage::Begin);
             let begin = begin
@@ -365,12 +369,17 @@ fn is_there(lease: &Lease) -> bool {
 }
 
 fn missing(shares: &[u32], of: u32, why: &str) -> UserError {
+    let message = format!("{} of {of} {why}", named(shares));
+    UserError::new(UserErrorKind::MissingShare, message)
+        .with_hint("no load was sent; start all shares again")
+}
+
+/// Such as `shares 3, 7`.
+fn named(shares: &[u32]) -> String {
     let named: Vec<String> = shares.iter().take(NAMED_MAX).map(u32::to_string).collect();
     let more = if shares.len() > NAMED_MAX { ", …" } else { "" };
     let noun = if shares.len() == 1 { "share" } else { "shares" };
-    let message = format!("{noun} {}{more} of {of} {why}", named.join(", "));
-    UserError::new(UserErrorKind::MissingShare, message)
-        .with_hint("no load was sent; start all shares again")
+    format!("{noun} {}{more}", named.join(", "))
 }
 
 fn began_without(share: u32) -> UserError {
@@ -524,11 +533,11 @@ mod tests {
 
     #[test]
     fn missing_shares_are_named_up_to_a_few() {
-        let named = |shares: &[u32]| missing(shares, 64, "did not come").message;
-        assert_eq!(named(&[3]), "share 3 of 64 did not come");
-        assert_eq!(named(&[3, 7]), "shares 3, 7 of 64 did not come");
+        let message = |shares: &[u32]| missing(shares, 64, "did not come").message;
+        assert_eq!(message(&[3]), "share 3 of 64 did not come");
+        assert_eq!(message(&[3, 7]), "shares 3, 7 of 64 did not come");
         assert!(
-            named(&(1..=20).collect::<Vec<_>>())
+            message(&(1..=20).collect::<Vec<_>>())
                 .starts_with("shares 1, 2, 3, 4, 5, 6, 7, 8, … of 64")
         );
     }

@@ -86,17 +86,13 @@ impl Slurm {
             node: None,
         };
         slurm.controller = Some(slurm.command("slurmctld").arg("-D").spawn()?);
-        slurm.node = Some(slurm.command("slurmd").arg("-D").spawn()?);
+        let mut node = slurm.command("slurmd").arg("-D").spawn()?;
         let is_idle = || {
-            let sinfo =
-                slurm.command("sinfo").args(["-h", "-o", "%t"]).stdout(Stdio::piped()).output()?;
-            Ok(String::from_utf8_lossy(&sinfo.stdout).trim() == "idle")
+            let mut sinfo = slurm.command("sinfo");
+            let state = sinfo.args(["-h", "-o", "%t"]).stdout(Stdio::piped()).output()?;
+            Ok(String::from_utf8_lossy(&state.stdout).trim() == "idle")
         };
-        let log = slurm.directory.path().join("log");
-        let Some(mut node) = slurm.node.take() else {
-            return Err(io::Error::other("slurmd did not start"));
-        };
-        let ready = wait_until_ready(&mut node, is_idle, &[log]);
+        let ready = wait_until_ready(&mut node, is_idle, &[slurm.directory.path().join("log")]);
         slurm.node = Some(node);
         ready.map(|()| slurm)
     }

@@ -272,11 +272,7 @@ fn together(shares: &[&RunRecord]) -> Result<Vec<Expectation>, (AuditStatus, Str
         written.extend(expectations(share)?);
     }
     // Each audit counts all rows of the tables, so only the last one is used.
-    let last = shares
-        .iter()
-        .filter(|share| !share.audit.expectations.is_empty())
-        .max_by_key(|share| audit_end(share));
-    let Some(last) = last.map(|share| &share.audit.expectations) else {
+    let Some(last) = last_audit(shares).map(|share| &share.audit.expectations) else {
         return Ok(Vec::new());
     };
     let tables = last.iter().map(|last| {
@@ -346,9 +342,18 @@ fn compare(audit: &mut AuditRecord, shares: &[&RunRecord], tables: &[Expectation
     }
 }
 
+/// The share whose audit counted the rows of all: of shares that met the first one, which waited until no other was
+/// writing; else the one that ended last.
+fn last_audit<'r>(shares: &[&'r RunRecord]) -> Option<&'r RunRecord> {
+    let audited = || shares.iter().filter(|share| !share.audit.expectations.is_empty());
+    let met =
+        |share: &&&RunRecord| share.meeting.is_some() && share.plan.definition.share.index == 1;
+    audited().find(met).or_else(|| audited().max_by_key(|share| audit_end(share))).copied()
+}
+
 /// The share that was still writing when the last audit began, or whose times cannot be parsed.
 fn still_writing(shares: &[&RunRecord]) -> Option<u32> {
-    let last = shares.iter().max_by_key(|share| audit_end(share))?;
+    let last = last_audit(shares)?;
     let began = wall(last, |phase| phase == PhaseKind::Audit).map(|(start, _)| start);
     let late = shares.iter().find(|share| {
         // The load phase precedes the time from which phases count.

@@ -159,7 +159,7 @@ fn a_wrong_flag() {
     assert_snapshot!(said(&place, &["run", "sim:", "--share", "3/2"]), @"
     error: --share: `3/2` is not a share
 
-    hint: a share is written `i/n`, with i from 1 to n and n at most 64
+    hint: a share is `i/n`, with i from 1 to n and n at most 64; or `auto`, to take both from the program that starts the load generators
     ");
     assert_snapshot!(said(&place, &["run", "sim:", "--share", "1/2"]), @"
     error: --share: each process would load a target of its own

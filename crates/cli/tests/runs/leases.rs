@@ -115,9 +115,10 @@ fn different_shares_of_one_plan_pass_and_the_same_share_does_not() {
     let server = Postgres::start();
     let url = server.url(SUPERUSER, "postgres");
     let (one, two) = (Place::new().verbose(), Place::new().verbose());
-    let first = load(&one, &url, "--share 1/2 --drop");
-    let second = load(&two, &url, "--share 2/2");
-    refused(&Place::new().typed(&long(&url, "--share 2/2")));
+    // Without a common begin, which would be waited for.
+    let first = load(&one, &url, "--share 1/2 --start-at +0s --drop");
+    let second = load(&two, &url, "--share 2/2 --start-at +0s");
+    refused(&Place::new().typed(&long(&url, "--share 2/2 --start-at +0s")));
     for running in [&first, &second] {
         running.signal(Signal::INT);
     }
@@ -133,6 +134,21 @@ fn elsewhere(place: &Place, silent_s: u64) {
             "UPDATE highwater_leases SET machine = 'another', heartbeat_ms = {now} - {silent_s} * 1000"
         ),
     );
+}
+
+/// A scheduler starts all shares again at once, on other machines.
+#[test]
+fn a_share_that_is_started_again_waits_until_the_killed_one_elsewhere_is_gone() {
+    let (place, url) = with_file();
+    let share = "--share 1/2 --start-at +0s --drop";
+    load(&place, &url, share).kill();
+    elsewhere(&place, 15);
+    let called = again(&place, &url, share);
+    assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
+    // Another plan is not this share.
+    load(&place, &url, share).kill();
+    elsewhere(&place, 15);
+    refused(&again(&place, &url, "--drop"));
 }
 
 #[test]

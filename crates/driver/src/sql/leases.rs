@@ -90,6 +90,7 @@ pub async fn perform(
     let now = words.now_ms;
     match action {
         LeaseAction::Read => create(connection, words).await?,
+        LeaseAction::Look => {}
         LeaseAction::Take(leases) => {
             for lease in leases {
                 let insert = format!(
@@ -210,6 +211,7 @@ pub async fn perform_appended<W: TextWire>(
     let events = Events { words };
     match action {
         LeaseAction::Read => events.append(connection, create).await?,
+        LeaseAction::Look => {}
         LeaseAction::Take(leases) => {
             let held = events.read(connection).await?;
             let is_free = |lease: &&Lease| {

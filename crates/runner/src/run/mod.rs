@@ -255,7 +255,12 @@ impl Run {
         admin: &mut Box<dyn Admin>,
         mut collector: Collector<'_>,
     ) -> Result<RunEnd, UserError> {
-        let (next_row, origin) = (self.tables.rows_end(&self.request, &passes), passes.origin());
+        let next_row = self.tables.rows_end(&self.request, &passes);
+        // Shares have this moment in common; each began its load a little later.
+        let origin = if self.meeting.is_some() { self.request.start_in } else { passes.origin() };
+        if let Some(meeting) = &mut parts.record.meeting {
+            meeting.late_ns = passes.origin().saturating_sub(origin).0;
+        }
         let bound = self.bind(&parts.facts.dialects)?;
         let invariants = self.invariants(&parts.facts.dialects)?;
         let empty = executor::ledgers(&self.request.plan, &bound, &self.request.directory);
