@@ -30,7 +30,7 @@ pub(super) fn judge(record: &RunRecord) -> Judgment<Data> {
         }
         AuditStatus::StoresNothing => {
             let places = [record.target.driver.clone()];
-            let message = "the target keeps nothing that could be checked";
+            let message = "the target stores nothing that could be checked";
             let note = reason(ReasonCode::StoresNothing, message, &places, "");
             judgment(Data::NotChecked, note.into_iter().collect())
         }
@@ -308,7 +308,7 @@ fn unverified(record: &RunRecord) -> Vec<Reason> {
         ),
         AuditStatus::NoInvariant => (
             ReasonCode::NoInvariant,
-            "the workload names nothing that could be checked",
+            "the workload defines nothing that could be checked",
             why.unwrap_or_else(|| record.workload.name.clone()),
             "name a key in the workload, or state --audit off",
         ),

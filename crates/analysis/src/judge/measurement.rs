@@ -230,7 +230,7 @@ fn shared_host(record: &RunRecord) -> Option<Reason> {
     );
     let places: Vec<String> = (others >= OTHERS_NOTED).then_some(place).into_iter().collect();
     let message = "other programs took much of the CPU of the target's host";
-    let hint = "stop them, or measure a target that has a host of its own";
+    let hint = "stop them, or measure a target on a dedicated host";
     reason(ReasonCode::SharedHost, message, &places, hint)
 }
 
@@ -436,7 +436,7 @@ fn too_few_samples(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Optio
 fn backlog_grew(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let places =
         if objective::has_none(record) { objective::growing(record, measured) } else { Vec::new() };
-    let message = "what was in flight or waiting became ever more, so that latencies depend on how long was measured";
+    let message = "the number of ops in flight or waiting kept growing, so latencies depend on the length of the phase";
     let hint = "lower --rate or add sessions (-c)";
     reason(ReasonCode::BacklogGrew, message, &places, hint)
 }

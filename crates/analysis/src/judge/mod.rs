@@ -133,7 +133,7 @@ pub fn judge_imported(origin: &ImportRecord) -> Judgments {
 }
 
 fn partial(origin: &ImportRecord) -> Option<Reason> {
-    let message = "the files hold a part of what was measured, or contradict each other";
+    let message = "the files cover only part of the measurement, or contradict each other";
     let hint = "import all files of the run, and of one run only";
     reason(ReasonCode::ImportPartial, message, &origin.caveats, hint)
 }

@@ -287,7 +287,7 @@ fn at_work(stream: &MeasuredStream<'_>, offered_per_s: f64) -> f64 {
 
 fn backlog(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let mut places = growing(record, measured);
-    let message = "what was in flight or waiting became ever more";
+    let message = "the number of ops in flight or waiting kept growing";
     let hint = "lower --rate or add sessions (-c)";
     if !places.is_empty() {
         return reason(ReasonCode::Backlog, message, &places, hint);

@@ -215,7 +215,7 @@ pub(super) fn growing_queue(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let (first, last) = (over(from, from + third), over(to - third, to));
     (last >= BACKLOG_PIECES && last >= BACKLOG * first).then(|| RuleFinding {
         code: "growing_queue",
-        sentence: "ever more work waited inside the target".to_owned(),
+        sentence: "the amount of work waiting inside the target kept growing".to_owned(),
         evidence: format!(
             "{} pieces in the first third of the measured time, {} in the last",
             plain(first),
