@@ -454,10 +454,11 @@ fn column(expectation: &Expectation, expected: &[u64], found: &[u64]) -> Option<
 }
 
 /// Combines the expectations of several shares; the found rows are those of the last share. Widths are powers of two,
-/// so the widest holds whole buckets of the others. `None` if the shares name different columns.
+/// so the widest holds whole buckets of the others. `None` if a share did not sum a column of the last one, or the last one
+/// none.
 pub fn together(parts: &[&Expectation], last: &Expectation) -> Option<Expectation> {
     let width = parts.iter().map(|part| part.width).max()?;
-    if parts.iter().any(|part| part.columns != last.columns) {
+    if parts.iter().any(|part| part.columns.is_empty() != last.columns.is_empty()) {
         return None;
     }
     let mut whole = Expectation {
@@ -468,8 +469,12 @@ pub fn together(parts: &[&Expectation], last: &Expectation) -> Option<Expectatio
         found: Vec::new(),
     };
     for part in parts {
+        let at = |column: &String| part.columns.iter().position(|of_part| of_part == column);
+        let columns: Vec<usize> = last.columns.iter().map(at).collect::<Option<_>>()?;
+        let sums = |sums: &[u64]| columns.iter().filter_map(|at| sums.get(*at)).copied().collect();
         let buckets = part.expected.iter().map(|bucket| ExpectedBucket {
             bucket: bucket.bucket * part.width / width,
+            sums: sums(&bucket.sums),
             ..bucket.clone()
         });
         whole.expected.extend(buckets);

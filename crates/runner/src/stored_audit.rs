@@ -255,6 +255,7 @@ impl StoredAudit {
                 estimate,
                 ledgers,
             ),
+            met: None,
             stored: true,
         };
         let (target, timeline) = (self.request.target.as_ref(), &self.timeline);

@@ -271,6 +271,12 @@ fn together(shares: &[&RunRecord]) -> Result<Vec<Expectation>, (AuditStatus, Str
     for share in shares {
         written.extend(expectations(share)?);
     }
+    let met = shares[0].meeting.is_some();
+    if met && !written.is_empty() && shares[0].audit.expectations.is_empty() {
+        let error =
+            "share 1, which counts the rows of all, did not: `highwater audit` counts them now";
+        return Err((AuditStatus::Failed, error.to_owned()));
+    }
     // Each audit counts all rows of the tables, so only the last one is used.
     let Some(last) = last_audit(shares).map(|share| &share.audit.expectations) else {
         return Ok(Vec::new());
@@ -346,9 +352,10 @@ fn compare(audit: &mut AuditRecord, shares: &[&RunRecord], tables: &[Expectation
 /// writing; else the one that ended last.
 fn last_audit<'r>(shares: &[&'r RunRecord]) -> Option<&'r RunRecord> {
     let audited = || shares.iter().filter(|share| !share.audit.expectations.is_empty());
-    let met =
-        |share: &&&RunRecord| share.meeting.is_some() && share.plan.definition.share.index == 1;
-    audited().find(met).or_else(|| audited().max_by_key(|share| audit_end(share))).copied()
+    if shares[0].meeting.is_some() {
+        return audited().next().copied();
+    }
+    audited().max_by_key(|share| audit_end(share)).copied()
 }
 
 /// The share that was still writing when the last audit began, or whose times cannot be parsed.

@@ -225,6 +225,34 @@ fn checksums_of_shares_add_up_and_another_value_is_altered() {
     assert_eq!(merged.audit.examples[0].column.as_deref(), Some("ts"));
 }
 
+/// The other shares that met read no rows: only the first one waited until all had ended.
+#[test]
+fn of_shares_that_met_the_first_one_s_audit_counts() {
+    let mut shares = three();
+    for share in &mut shares {
+        share.meeting = Some(MeetingRecord { id: "a".to_owned(), ..MeetingRecord::default() });
+    }
+    for share in &mut shares[1..] {
+        let expectation = &mut share.audit.expectations[0];
+        expectation.found.clear();
+        // The first one's target has a checksum for one of these columns.
+        expectation.columns.insert(0, "text".to_owned());
+        expectation.expected.iter_mut().for_each(|bucket| bucket.sums.insert(0, 7));
+        share.phases.last_mut().unwrap().start_ns += S;
+    }
+    let merged = merge(&shares).unwrap();
+    assert_eq!(merged.judgments.data.value, Data::Clean, "{:?}", merged.audit);
+    shares[0].audit.expectations[0].found[0].rows -= 1;
+    assert_eq!(merge(&shares).unwrap().audit.missing, 1);
+    // Without it, nothing is lost, and nothing is verified.
+    shares[0].audit.expectations.clear();
+    shares[0].audit.acknowledged = 0;
+    shares[0].audit.unknown = 0;
+    let merged = merge(&shares).unwrap();
+    assert_eq!(merged.judgments.data.value, Data::Unverified, "{:?}", merged.audit);
+    assert_eq!(merged.audit.missing, 0);
+}
+
 #[test]
 fn only_the_last_audit_counts_and_only_after_all_shares_had_ended() {
     let mut shares = three();

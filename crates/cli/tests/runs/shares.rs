@@ -211,6 +211,13 @@ fn shares_that_a_launcher_starts_are_one_run_with_one_summary_one_audit_and_one_
     for share in 1..=4 {
         assert!(place.path().join(format!("{stored}/shares/{share}/ledger.jsonl")).exists());
     }
+    // Only the first share reads the table: the others record what they expect.
+    for (share, found) in [(1, 20_000), (2, 0), (4, 0)] {
+        let of_share =
+            place.call(&["show", &format!("{stored}/shares/{share}"), "--format", "json"]);
+        let audit = record(&of_share).audit;
+        assert_eq!((audit.found, audit.expectations.len()), (found, 1), "{audit:?}");
+    }
     // Nothing is left of the meeting.
     assert_eq!(server.sql("parts", "SELECT count(*) FROM highwater_leases"), "0");
 }

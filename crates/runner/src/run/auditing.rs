@@ -141,6 +141,7 @@ impl Run {
             changed: &changed,
             invariants,
             directory: &self.request.directory,
+            met: self.meeting.as_ref().map(|_| self.request.plan.share.index),
             stored: false,
             progress: AuditProgressReporter::new(
                 observer,

@@ -132,6 +132,7 @@ impl Run {
             changed: &[],
             invariants: &[],
             directory: &self.request.directory,
+            met: None,
             stored: true,
             progress: AuditProgressReporter::new(
                 observer,
