@@ -74,6 +74,7 @@ pub(crate) fn conclude(
     for (path, record) in &shares {
         take_in(&whole, path, record.plan.definition.share.index);
     }
+    leases.wait_until_alone();
     line_streams::record(&settings.output, (&merged).into(), &whole.path().display().to_string())
 }
 

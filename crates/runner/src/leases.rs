@@ -26,7 +26,7 @@ use procfs::process::Process;
 use tokio::sync::oneshot;
 
 use crate::canary::UncomparedColumn;
-use crate::meeting::{Meeting, is_stopped};
+use crate::meeting::{Meeting, ON_PLAN, is_stopped};
 use crate::request::Observer;
 use crate::time_limits::within;
 use highwater_driver::clock::{RealClock, RealTimeline, wall_clock};
@@ -103,12 +103,14 @@ pub(crate) async fn take(
 /// Ends conflicting leases whose holders have ended; fails if a holder is running.
 async fn end_gone(
     admin: &mut dyn Admin,
-    found: Vec<Lease>,
+    mut found: Vec<Lease>,
     mine: &[Lease],
     timeline: &dyn Timeline,
     watching: impl Fn(Part),
 ) -> Result<(), UserError> {
     let in_the_way = |lease: &Lease| mine.iter().any(|mine| mine.excludes(lease));
+    // Of two holders of a share, the lease on the plan says more.
+    found.sort_by_key(|lease| !lease.table.starts_with(ON_PLAN));
     let mut silent = Vec::new();
     let mut watch = WATCH;
     for lease in found.into_iter().filter(in_the_way) {
@@ -202,6 +204,20 @@ fn in_use(lease: &Lease) -> UserError {
         String::new()
     };
     let plan: String = lease.plan.chars().take(6).collect();
+    if lease.table.starts_with(ON_PLAN) {
+        let message = format!(
+            "share {} of {} of this plan is running already: {}, process {}, for {}; last heartbeat {} ago",
+            lease.share,
+            lease.shares,
+            lease.owner.name,
+            lease.owner.process,
+            duration(lease.held.0),
+            duration(lease.silent.0)
+        );
+        return UserError::new(UserErrorKind::ForeignTable, message).with_hint(
+            "give each load generator another share, such as --share 1/2 and --share 2/2",
+        );
+    }
     let message = format!(
         "table `{}` is in use by another run: {}, process {}, plan {plan}{share}, for {}; last \
          heartbeat {} ago",
@@ -289,6 +305,8 @@ impl Drop for HeldLeases {
     }
 }
 
+/// How long the other shares are waited for after their runs were merged.
+const OTHERS_LIMIT: Nanos = Nanos::from_secs(10);
 /// Why the shares' runs were not merged.
 const WAITED: &str = "stopped while it waited for the other shares";
 
@@ -324,19 +342,41 @@ impl KeptLeases {
         let (Some(target), Some(mut meeting)) = (target, self.meeting.take()) else {
             return Ok(true);
         };
+        let kept = Rc::clone(&self.meeting);
         let waiting = |timeline: Rc<RealTimeline>| async move {
             let mut interrupts = interrupts.clone();
             let administer = target.administer(Rc::<RealTimeline>::clone(&timeline));
             let mut admin = administer.await?;
             let waiting =
                 meeting.wait_to_conclude(admin.as_mut(), timeline.as_ref(), observer, is_concluded);
-            tokio::select! {
+            let waited = tokio::select! {
                 waited = waiting => waited,
                 _ = interrupts.next() => Err(UserError::interrupted(WAITED)),
-            }
+            };
+            kept.replace(Some(meeting));
+            waited
         };
         RealTimeline::block_on(RealClock::start(), waiting)
             .unwrap_or_else(|error| Err(UserError::cannot("run", &error)))
+    }
+
+    /// Waits a moment until the other shares have seen that their runs are merged, and have ended: a launcher may end
+    /// them when this process does.
+    pub fn wait_until_alone(&self) {
+        let target = self.held.borrow().as_ref().map(|held| Arc::clone(&held.target));
+        let (Some(target), Some(meeting)) = (target, self.meeting.take()) else {
+            return;
+        };
+        let waiting = |timeline: Rc<RealTimeline>| async move {
+            let timeline: Rc<dyn Timeline> = timeline;
+            let alone = std::pin::pin!(async {
+                let mut admin = target.administer(Rc::clone(&timeline)).await?;
+                meeting.wait_until_alone(admin.as_mut(), timeline.as_ref()).await
+            });
+            drop(within(OTHERS_LIMIT, timeline.as_ref(), alone).await);
+        };
+        // Without a timeline, nothing is waited for.
+        drop(RealTimeline::block_on(RealClock::start(), waiting));
     }
 
     /// Passes on the previous run's leases if this run needs the same. Otherwise releases them, so that this process

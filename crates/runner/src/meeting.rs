@@ -70,9 +70,12 @@ impl Stage {
     }
 }
 
+/// How the name of the lease on a plan begins.
+pub(crate) const ON_PLAN: &str = "plan ";
+
 /// The lease on a plan, in place of a table's name: no table has a space in its name.
 pub(crate) fn lease_on_plan(plan: &Plan) -> String {
-    format!("plan {}", plan.hash().chars().take(16).collect::<String>())
+    format!("{ON_PLAN}{}", plan.hash().chars().take(16).collect::<String>())
 }
 
 fn row(stage: Stage, id: &str) -> String {
@@ -234,6 +237,21 @@ impl Meeting {
                 return Ok(true);
             }
             self.pause(&leases, Stage::Stored, timeline, observer).await;
+        }
+    }
+
+    /// Waits until no other share is there.
+    pub(crate) async fn wait_until_alone(
+        &self,
+        admin: &mut dyn Admin,
+        timeline: &dyn Timeline,
+    ) -> Result<(), UserError> {
+        loop {
+            let leases = admin.leases(LeaseAction::Look).await?;
+            if self.of_shares(&leases).all(|lease| lease.share == self.mine.share) {
+                return Ok(());
+            }
+            timeline.sleep_until(timeline.now().saturating_add(POLL)).await;
         }
     }
 

@@ -78,6 +78,11 @@ pub fn merge<R: Borrow<RunRecord>>(records: &[R]) -> Result<RunRecord, MergeErro
     merged.incidents = results::named(&shares, |s| &s.incidents, |one| &mut one.message);
     merged.interventions = results::interventions(&shares);
     merged.notes = results::named(&shares, |s| &s.notes, |one| &mut one.message);
+    // The next command is for all shares, and each launcher gives them their numbers.
+    merged.header.command.settings.remove("start-at");
+    for share in merged.header.command.settings.get_mut("share").into_iter().flatten() {
+        share.value = Some("auto".to_owned());
+    }
     merged.header.environment = results::joined(shares.iter().map(|s| &s.header.environment));
     merged.header.labels = results::joined(shares.iter().map(|s| &s.header.labels));
     draw(&mut merged);

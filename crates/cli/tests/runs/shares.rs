@@ -182,9 +182,11 @@ fn shares_that_a_launcher_starts_are_one_run_with_one_summary_one_audit_and_one_
     for database in ["whole", "parts"] {
         server.sql("postgres", &format!("CREATE DATABASE {database}"));
     }
-    let whole = record(&place.typed(&format!("run cpu {} {LOAD}", server.url(SUPERUSER, "whole"))));
+    let whole = record(
+        &place.typed(&format!("run cpu {} {LOAD} --rate 5k", server.url(SUPERUSER, "whole"))),
+    );
     let ended: Vec<Called> =
-        launched(&place, &server.url(SUPERUSER, "parts"), &format!("cpu {LOAD}"), 4)
+        launched(&place, &server.url(SUPERUSER, "parts"), &format!("cpu {LOAD} --rate 5k"), 4)
             .into_iter()
             .map(Running::end)
             .collect();
@@ -281,7 +283,7 @@ fn the_same_share_twice_is_refused_while_the_first_one_is_there() {
     first.wait_for("waiting for share 2 of 2");
     let double = start(0).end();
     assert_eq!(double.code, Some(2), "{double:?}");
-    double.reports("is in use by another run");
+    double.reports("share 1 of 2 of this plan is running already");
     assert_eq!(start(1).end().code, Some(0));
     first.end().prints("rows found");
     assert_eq!(merged_run(&place).clients.len(), 2);
@@ -410,6 +412,7 @@ fn mpirun_starts_four_shares_as_one_run_and_ends_with_its_exit_code() {
     // Three seconds do not show whether throughput is steady.
     assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
     assert_eq!(called.stdout.matches("rows found").count(), 1, "{called:?}");
+    called.prints("4 load generators");
     check_run_of_four(&place, &server);
 }
 

@@ -188,7 +188,7 @@ impl Run {
         if !stopped {
             self.wait_for_start(&mut parts, admin.as_mut()).await?;
         }
-        let bound = if plan.share.index > 1 {
+        let bound = if plan.share.index > 1 && self.meeting.is_none() {
             // Only now has the first share certainly made the tables.
             self.bind_to_types(admin.as_mut(), bound, &parts.facts).await?
         } else {
@@ -585,6 +585,8 @@ struct Run {
     kept: Option<KeptLeases>,
     /// The meeting with the other shares of the plan, if there is one.
     meeting: Option<Meeting>,
+    /// Whether the first readings of telemetry precede the load.
+    is_polling: bool,
     /// Other shares whose writes of rows that replace each other are not known.
     shares_missing: BTreeSet<u32>,
 }
@@ -631,6 +633,7 @@ impl Run {
             poller,
             kept: None,
             meeting: None,
+            is_polling: false,
             shares_missing: BTreeSet::new(),
         }
     }

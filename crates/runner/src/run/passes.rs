@@ -27,6 +27,9 @@ use crate::sessions::Sessions;
 use crate::source::{Feed, LoadFeed, NumberedRows, Source, SourcePlan, StreamFeed};
 use crate::table_setup;
 
+/// Time for the first readings of telemetry before a common begin.
+const FIRST_READINGS: Nanos = Nanos::SECOND;
+
 /// What ends the phases with a pace: rows, if a stream writes any, or time.
 fn bounds(plan: &Plan, there: u64) -> LoadBounds {
     let writes = plan.streams.iter().any(|stream| stream.unit == Unit::Rows);
@@ -158,6 +161,13 @@ impl Run {
         if start > now {
             let wait = start.saturating_sub(now);
             self.begin(Part::Start { wait });
+            if self.meeting.is_some() {
+                // The first readings take time, and all other shares begin without them.
+                let before = self.timeline.sleep_until(start.saturating_sub(FIRST_READINGS));
+                select(before, std::pin::pin!(self.interrupts.later().next())).await;
+                self.poller.begin().await;
+                self.is_polling = true;
+            }
             let start = self.timeline.sleep_until(start);
             select(start, std::pin::pin!(self.interrupts.next())).await;
         }
@@ -182,7 +192,10 @@ impl Run {
         bound: &Arc<BoundWorkload>,
         feeds: Vec<(Arc<dyn Feed>, Option<u64>)>,
     ) -> Arc<Pass> {
-        self.poller.begin().await;
+        match std::mem::take(&mut self.is_polling) {
+            true => self.poller.start(),
+            false => self.poller.begin().await,
+        }
         let start = self.timeline.now();
         let schedule = Arc::new(Schedule::new(start, plan));
         // Neither the target nor the ledger then looks at values.

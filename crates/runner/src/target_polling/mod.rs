@@ -175,6 +175,11 @@ impl TelemetryPoller {
         self.origin = self.timeline.now();
     }
 
+    /// The load starts now, and not when [`Self::begin`] ended.
+    pub(crate) fn start(&mut self) {
+        self.origin = self.timeline.now();
+    }
+
     /// The busy CPU fraction of the busiest node, updated with each reading.
     pub(crate) fn busiest_cpu(&self) -> Rc<Cell<Option<f64>>> {
         Rc::clone(&self.busiest_cpu)

@@ -97,6 +97,8 @@ fn paces_and_lengths(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec
     let left_out = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::WarmUp);
     parts.extend(left_out.map(|phase| left_out_phase(record, phase)));
     parts.push(measured_time(measured));
+    let generators = record.clients.len();
+    parts.extend((generators > 1).then(|| format!("{generators} load generators")));
     parts
 }
 
