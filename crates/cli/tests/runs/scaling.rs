@@ -268,7 +268,7 @@ fn mistakes_are_reported_before_anything_is_measured() {
         (&[TARGET, two[0], two[1], "--rate", "5"], "--rate is of --each run"),
         (&[TARGET, two[0], two[1], "--each", "run", "--probe", "5s"], "--probe is of --each find"),
         (&[TARGET, two[0], two[1], "--each", "luck"], "`luck` is nothing"),
-        (&[TARGET, two[0], two[1], "--price", "-1"], "is not an amount"),
+        (&[TARGET, two[0], two[1], "--price", "-1"], "is negative"),
         (
             &["--cluster", "many.toml", "--nodes", "1,257"],
             "--nodes: 257 nodes, but a cluster file has 256 at most",
