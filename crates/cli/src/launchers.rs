@@ -48,7 +48,6 @@ const LAUNCHERS: [Launcher; 6] = [
         count: Some("SLURM_STEP_NUM_TASKS"),
         requires: Some(STEP),
         attempt: Some((RESTARTS, 0)),
-        ..PLAIN
     },
     Launcher { name: "a Kubernetes indexed Job", index: "JOB_COMPLETION_INDEX", ..PLAIN },
     Launcher {

@@ -542,9 +542,11 @@ mod tests {
             clock.add(Nanos(100_010 * MS), Nanos(100_012 * MS), Nanos(11 * MS + differ));
             match clock.begin() {
                 Ok(begin) => {
-                    assert!(!is_refused && begin.error.0 >= differ / 2 - 2 * MS, "{begin:?}")
+                    assert!(!is_refused && begin.error.0 >= differ / 2 - 2 * MS, "{begin:?}");
                 }
-                Err(error) => assert!(is_refused && error.message.contains("begin together")),
+                Err(error) => {
+                    assert!(is_refused && error.message.contains("begin together"));
+                }
             }
         }
     }

@@ -237,7 +237,9 @@ fn of_shares_that_met_the_first_one_s_audit_counts() {
         expectation.found.clear();
         // The first one's target has a checksum for one of these columns.
         expectation.columns.insert(0, "text".to_owned());
-        expectation.expected.iter_mut().for_each(|bucket| bucket.sums.insert(0, 7));
+        for bucket in &mut expectation.expected {
+            bucket.sums.insert(0, 7);
+        }
         share.phases.last_mut().unwrap().start_ns += S;
     }
     let merged = merge(&shares).unwrap();
@@ -419,7 +421,9 @@ fn shares_that_met_run_together_whatever_their_own_clocks_show() {
     // Shares of two runs of the plan, at the same time by their clocks.
     for other in [meeting("b", 0), None] {
         let mut shares = three();
-        shares.iter_mut().for_each(|share| share.meeting = meeting("a", 0));
+        for share in &mut shares {
+            share.meeting = meeting("a", 0);
+        }
         shares[2].meeting = other;
         let error = merge(&shares).unwrap_err();
         assert!(matches!(error, MergeError::MeetingsDiffer { .. }), "{error}");

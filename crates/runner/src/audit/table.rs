@@ -116,12 +116,7 @@ impl TableAudit<'_, '_> {
             wrong.extend(suspects.iter().map(|row| row / self.ledger.width()));
         }
         if self.input.met > Some(1) {
-            let covered = match level {
-                AuditLevel::Sums => vec![true; self.table.columns.len()],
-                _ => Vec::new(),
-            };
-            let expectation = self.expectation(&KeySums { covered, ..KeySums::default() });
-            self.figures.record.expectations.push(expectation);
+            self.expect_only();
             return Ok(());
         }
         let stage = match level {
@@ -177,6 +172,16 @@ impl TableAudit<'_, '_> {
             self.recheck(times).await?;
         }
         Ok(())
+    }
+
+    /// Records what this share expects, for the comparison with what the first one finds.
+    fn expect_only(&mut self) {
+        let covered = match self.input.level {
+            AuditLevel::Sums => vec![true; self.table.columns.len()],
+            _ => Vec::new(),
+        };
+        let expectation = self.expectation(&KeySums { covered, ..KeySums::default() });
+        self.figures.record.expectations.push(expectation);
     }
 
     /// Adds some rows of wrong buckets to the suspect rows.

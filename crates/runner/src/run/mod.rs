@@ -141,11 +141,7 @@ impl Run {
     ) -> Result<RunEnd, UserError> {
         let observer = Rc::clone(&self.observer);
         let plan = Arc::new(self.request.plan.clone());
-        if let Some(meeting) = self.meeting.as_mut().filter(|_| plan.share.index > 1) {
-            let (timeline, observer) = (self.timeline.as_ref(), self.observer.as_ref());
-            let tables = meeting.wait_for_tables(admin.as_mut(), timeline, observer);
-            unless_stopped(&self.later_interrupts, tables).await?;
-        }
+        self.wait_for_tables(admin.as_mut()).await?;
         if plan.share.index == 1 {
             let (request, identity) = (&self.request, &self.row_identity);
             let prepared =
@@ -499,6 +495,17 @@ impl Run {
         HeldLeases::keep(&self.request.target, token, meets)
             .map(Some)
             .map_err(|error| UserError::cannot("run", &error))
+    }
+
+    /// Waits until the first share has made the tables, if this is another one that meets it.
+    async fn wait_for_tables(&mut self, admin: &mut dyn Admin) -> Result<(), UserError> {
+        let is_other = self.request.plan.share.index > 1;
+        let Some(meeting) = self.meeting.as_mut().filter(|_| is_other) else {
+            return Ok(());
+        };
+        let (timeline, observer) = (self.timeline.as_ref(), self.observer.as_ref());
+        let tables = meeting.wait_for_tables(admin, timeline, observer);
+        unless_stopped(&self.later_interrupts, tables).await
     }
 
     /// Announces that this share sends nothing more. The first one waits until no share does: its audit counts the rows

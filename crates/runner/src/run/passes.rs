@@ -192,9 +192,10 @@ impl Run {
         bound: &Arc<BoundWorkload>,
         feeds: Vec<(Arc<dyn Feed>, Option<u64>)>,
     ) -> Arc<Pass> {
-        match std::mem::take(&mut self.is_polling) {
-            true => self.poller.start(),
-            false => self.poller.begin().await,
+        if std::mem::take(&mut self.is_polling) {
+            self.poller.start();
+        } else {
+            self.poller.begin().await;
         }
         let start = self.timeline.now();
         let schedule = Arc::new(Schedule::new(start, plan));
