@@ -89,7 +89,7 @@ fn a_demand_that_is_not_known_is_planned_for_with_the_size_of_least_regret() {
 #[test]
 fn published_growth_is_an_assumption_throughout() {
     let plan = json("1M --assume cratedb-1m");
-    assert_eq!(plan["schema"], "highwater-size/3");
+    assert_eq!(plan["schema"], "highwater-size/4");
     assert_eq!(plan["assumed"], true);
     assert_eq!(plan["nodes"]["interval"]["expected"], 5);
     assert_eq!(plan["nodes"]["planned"], 6);
@@ -142,7 +142,7 @@ fn one_measured_cluster_grows_as_published_ones_did() {
         let plan = json_of(&size(&directory, &line));
         // 3 · (400,000 / 338,390)^(1/0.8) = 3.7 nodes; one size does not show that there is any growth.
         assert_eq!(plan["nodes"]["to_prove"]["expected"], 4);
-        assert_eq!(plan["nodes"]["to_prove"]["exceeds"], 6);
+        assert_eq!(plan["nodes"]["to_prove"]["farthest"], 6);
         assert_eq!(plan["needs"][0]["origin"]["kind"], "measured");
         assert_eq!(plan["needs"][0]["growth"]["kind"], "published");
     }
@@ -205,16 +205,16 @@ fn sizes_can_count_vcpus() {
 fn several_machines_are_named_wherever_their_size_is() {
     let series = "nodes,vcpus,rows_per_s\n2,4,90000\n2,8,165000\n2,16,290000\n";
     let directory = with_file("two.csv", series);
-    let text = stdout(&size(&directory, "350k --from two.csv --price 0.05"));
+    let text = stdout(&size(&directory, "310k --from two.csv --price 0.05"));
     assert!(text.starts_with("2 machines of "), "{text}");
     assert!(text.contains("machines × vCPUs") && text.contains(" 2 × "), "{text}");
-    let all = stdout(&size(&directory, "350k --from two.csv -v"));
+    let all = stdout(&size(&directory, "310k --from two.csv -v"));
     assert!(all.contains("larger than the largest that was measured"), "{all}");
-    let plan = json_of(&size(&directory, "350k --from two.csv --price 0.05 --json"));
+    let plan = json_of(&size(&directory, "310k --from two.csv --price 0.05 --json"));
     let vcpus = plan["nodes"]["planned"].as_f64().unwrap();
     let price = plan["price_per_month"].as_f64().unwrap();
     assert!((price - 2.0 * vcpus * 0.05 * 730.0).abs() < 1e-6, "{plan}");
-    let useless = refused(size(&directory, "350k --from two.csv --vcpus 16"));
+    let useless = refused(size(&directory, "310k --from two.csv --vcpus 16"));
     assert!(useless.contains("--vcpus: the sizes count vCPUs themselves"), "{useless}");
     let queries = with_file("queries.csv", "nodes,queries_per_s\n1,100\n2,190\n");
     let useless = refused(size(&queries, "250q/s --from queries.csv --vcpus 16"));
@@ -351,6 +351,13 @@ fn a_flag_wins_over_the_environment_and_that_over_the_file() {
     assert_eq!(survived(Some("1"), Some("0")), expected(0, "--tolerate-failures"));
 }
 
+/// The plan names 122% as the upper end of the assumed cost.
+#[test]
+fn a_replica_can_cost_more_than_the_first_copy() {
+    let plan = json("300k --from sweep.csv --replicas 1 --replica-cost 122%");
+    assert_eq!(input(&plan, "--replica-cost")["value"], "122% of the first copy");
+}
+
 #[test]
 fn mistakes_have_a_cause_and_a_hint() {
     let cases = [
@@ -363,6 +370,7 @@ fn mistakes_have_a_cause_and_a_hint() {
         "1M --from absent.csv",
         "1M --from sweep.csv --series nobody's",
         "1M --from sweep.csv --headroom 100%",
+        "1M --from sweep.csv --replica-cost 1001%",
         "1M --from sweep.csv --growth 5%/month",
         "1M --from sweep.csv --growth 5",
         "1M --from sweep.csv --retention 90",

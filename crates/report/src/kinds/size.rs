@@ -81,13 +81,10 @@ pub(crate) fn report(plan: &SizePlan) -> Report {
         facts: facts.collect(),
         brief: Some(scenarios(plan)),
         hero: vec![Block::Charts(hero)],
-        sections: vec![
-            decided(plan, figures),
-            alternatives(plan),
-            growth(plan, charts),
-            inputs_of(plan),
-            in_words(plan),
-        ],
+        sections: std::iter::once(decided(plan, figures))
+            .chain((!plan.alternatives.is_empty()).then(|| alternatives(plan)))
+            .chain([growth(plan, charts), inputs_of(plan), in_words(plan)])
+            .collect(),
         ..Report::default()
     }
 }
@@ -123,11 +120,10 @@ fn scenarios(plan: &SizePlan) -> Table {
 fn decided(plan: &SizePlan, figures: Vec<Remark>) -> Section {
     let weights = plan.decision.assumptions.iter();
     let weighed: Vec<String> = weights.map(|weight| decision::weighed(plan, weight)).collect();
-    let lead = format!(
-        "{}, {} weighed",
-        plural(plan.decision.scenarios.len(), "scenario"),
-        plural(weighed.len(), "assumption")
-    );
+    let mut lead = plural(plan.decision.scenarios.len(), "scenario");
+    if !weighed.is_empty() {
+        lead.push_str(&format!(", {} weighed", plural(weighed.len(), "assumption")));
+    }
     let proof = decision::proof(plan).map(|proof| Remark::new("to prove", proof));
     let remarks = proof.into_iter().chain(Remark::listed("assumed", weighed));
     let first =
@@ -260,7 +256,8 @@ fn answer(plan: &SizePlan) -> Answer {
     let needs = format!("{}{}", decision::needs(plan), decision::conditions(plan));
     let counted = plan.sized(nodes.planned);
     let basis = format!("{capacity} with {counted}");
-    let shown = nodes.to_prove.map_or(nodes.planned, |proof| proof.exceeds);
+    let basis = if nodes.is_exceeded { String::new() } else { basis };
+    let shown = nodes.to_prove.map_or(nodes.planned, |proof| proof.farthest);
     let each = decision::or_more(nodes.to_prove.is_some(), &count(shown.into()));
     let (figure, unit) = match plan.machines() {
         _ if !nodes.reached => (format!("no number of {noun}"), String::new()),
@@ -372,6 +369,7 @@ fn keys(plan: &SizePlan) -> Vec<KeyFigure> {
     let mut keys: Vec<KeyFigure> = plan
         .needs
         .iter()
+        .filter(|_| !nodes.is_exceeded)
         .map(|need| {
             let of = need.capacity;
             let figure = format!("{} {}", about(of.expected), need.unit);
@@ -381,13 +379,13 @@ fn keys(plan: &SizePlan) -> Vec<KeyFigure> {
     let free = nodes.headroom;
     let known = interval_note(free, percent_whole);
     let free = percent_whole(free.expected);
-    keys.push(KeyFigure::new("headroom", free, known));
+    keys.extend(plan.has_number().then(|| KeyFigure::new("headroom", free, known)));
     // The keys are truncated below, so the price comes before the less important ones.
     keys.extend(plan.price_per_month.map(|price| {
         let note = format!("a month of 730 hours, {} an hour", decision::hourly(price));
         KeyFigure::new("price", rate(price), note)
     }));
-    if nodes.survive > 0 {
+    if nodes.survive > 0 && plan.has_number() {
         let free = percent_whole(nodes.headroom_after_loss.expected);
         let lost = plural(nodes.survive as usize, "node");
         let lost = format!("headroom with {lost} lost");
@@ -439,13 +437,13 @@ fn figures(plan: &SizePlan) -> Vec<Remark> {
         None => nodes.to_prove.map_or_else(
             || format!("no number is enough: {}", plan.ended()),
             |proof| {
-                let exceeds = count(proof.exceeds.into());
-                format!("more than {exceeds}   unproven · {}", decision::proven_by(plan, proof))
+                let farthest = count(proof.farthest.into());
+                format!("more than {farthest}   unproven · {}", decision::proven_by(plan, proof))
             },
         ),
     };
     let mut lines = vec![Remark::new(noun, enough)];
-    for need in &plan.needs {
+    for need in plan.needs.iter().filter(|_| !nodes.is_exceeded) {
         let capacity = estimate(need.capacity, &need.unit, about);
         lines.push(Remark::new("capacity", format!("{capacity} with {planned}")));
     }
@@ -467,7 +465,7 @@ fn figures(plan: &SizePlan) -> Vec<Remark> {
             percent_whole(nodes.probability)
         )
     });
-    if nodes.reached && !nodes.is_exceeded {
+    if plan.has_number() {
         lines.push(Remark::new("headroom", format!("{free}{lost}{margin}")));
     }
     if let Some(shards) = &plan.shards {

@@ -49,6 +49,11 @@ fn of_need(plan: &SizePlan, need: &NeedPlan, number: usize) -> [Chart; 2] {
     } else {
         ""
     };
+    let name = match (plan.nodes.reached, plan.is_proven()) {
+        (false, _) => Some("most"),
+        (true, true) => Some("planned"),
+        (true, false) => plan.has_number().then_some("expected"),
+    };
     let all = Chart {
         id: format!("growth-{number}"),
         about: format!(
@@ -57,12 +62,15 @@ fn of_need(plan: &SizePlan, need: &NeedPlan, number: usize) -> [Chart; 2] {
              interval, beyond without one.{others}",
             known_word(need)
         ),
-        spans: vec![Span {
-            from: nodes - 0.2,
-            to: nodes + 0.2,
-            name: if plan.nodes.reached { "planned" } else { "most" }.to_owned(),
-            kind: SpanKind::Mark,
-        }],
+        spans: name
+            .map(|name| Span {
+                from: nodes - 0.2,
+                to: nodes + 0.2,
+                name: name.to_owned(),
+                kind: SpanKind::Mark,
+            })
+            .into_iter()
+            .collect(),
         levels: vec![Label { at: need.required_per_s, name: "needed".to_owned() }],
         ..Chart::default()
     };

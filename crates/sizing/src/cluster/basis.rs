@@ -14,6 +14,7 @@ use crate::scaling::{
 };
 use crate::series::{Point, SeriesSet, names};
 use highwater_model::display;
+use highwater_model::numbers::round_to_u32;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -146,7 +147,7 @@ impl Basis {
         Ok(Self {
             unit: first.point.unit.clone(),
             axis,
-            machines: highwater_model::numbers::round_to_u32(machines),
+            machines: round_to_u32(machines),
             growth: Growth::measured(match reading.model {
                 Some(model) => Average::by(model, &sweep),
                 None => Average::new(&sweep),
@@ -382,6 +383,7 @@ pub(super) fn measured_sizes(basis: &Basis) -> String {
     if sizes.len() == 1 {
         let size = display::plain(basis.sweep.largest());
         let least = display::rate(least);
+        let noun = basis.axis.noun_of(round_to_u32(basis.sweep.largest()));
         return format!("1 size, {size} {noun}, {least} {unit}");
     }
     let [few, many] = [basis.sweep.smallest(), basis.sweep.largest()].map(display::plain);

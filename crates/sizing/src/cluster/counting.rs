@@ -47,20 +47,16 @@ impl NodeInterval {
 pub struct ToProve {
     /// Twice the largest measured size.
     pub measure: u32,
-    /// Largest proven number, including the nodes that may be lost.
+    /// Largest proven number, including the nodes that may be lost. More are needed for the requested probability.
     pub farthest: u32,
     /// The probability that this number is enough; below the requested one.
     pub probability: f64,
-    /// More nodes than this are needed: the largest proven number, or one that is not enough even with the best result
-    /// that can be expected of the next size.
-    pub exceeds: u32,
     /// The number that is enough with a probability of 50% if the next size gives the expected result. It remains the
     /// same as long as measurements equal the expectation. Absent if that measurement would not prove it.
     pub expected: Option<u32>,
-    /// The expected number if the next size gives the upper end of its 90% interval; if there is none, the number that
-    /// would be enough with linear growth.
-    pub low: u32,
-    /// The same for the lower end of the 90% interval; absent if no number is then enough.
+    /// The expected number if the next size gives the upper end of its 90% interval; absent without an expected number.
+    pub low: Option<u32>,
+    /// The same for the lower end of the 90% interval; absent also if no number is then enough.
     pub high: Option<u32>,
     /// The 90% interval of the throughput of the planned nodes after the next size gave the expected result, as
     /// fractions of the median, below and above 0. Absent if that result proves only a smaller number.
@@ -88,9 +84,10 @@ fn range_text(low: u32, high: Option<u32>) -> String {
 /// The nodes that are enough, including those that may be lost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NodeCounts {
-    /// Number of nodes that sustain the needs with the requested probability; if it is unproven, the expected one.
+    /// Number of nodes that sustain the needs with the requested probability; if it is unproven, the expected one, or
+    /// without one the largest number that could have been proven.
     pub planned: u32,
-    /// Whether more than `planned` are needed, with an unknown upper limit.
+    /// Whether more than `planned` are needed, with an unknown upper limit, so that no number is planned.
     pub is_exceeded: bool,
     /// Whether these nodes sustain the needs. If not, no number of nodes does, and further nodes add little.
     pub reached: bool,
@@ -223,7 +220,7 @@ impl Request {
             || (with_lost(self.closest(replicas)), false),
             |of| match of.expected {
                 Some(expected) if expected > of.farthest => (expected, false),
-                _ => (of.exceeds, true),
+                _ => (of.farthest, true),
             },
         );
         NodeCounts { planned, is_exceeded, reached: to_prove.is_some(), interval: None, to_prove }
@@ -302,8 +299,6 @@ impl Request {
         if self.has_ended(replicas) {
             return None;
         }
-        let best = self.with_next(NextSize::High).enough(0.5, replicas);
-        let low = best.unwrap_or_else(|| self.at_linear_growth(replicas));
         let farthest = self.farthest();
         let growths = self.needs.iter().map(|need| &need.basis.growth);
         let least = growths.min_by(|a, b| a.largest().total_cmp(&b.largest()))?;
@@ -314,26 +309,16 @@ impl Request {
             let then = grown.forecast(f64::from(nodes)).prediction();
             [then.low / then.expected - 1.0, then.high / then.expected - 1.0]
         });
-        // An expected number is smaller than the one that is enough with a higher probability.
-        let shown = expected.map_or(horizon, |_| farthest + self.added());
+        let after = |next| expected.and_then(|_| self.with_next(next).enough(0.5, replicas));
         Some(ToProve {
             measure: round_to_u32(grown.largest()),
             farthest: farthest + self.added(),
             probability: self.probability_of(farthest, replicas),
-            exceeds: shown.max(low.saturating_sub(1)),
             expected,
-            low,
-            high: self.with_next(NextSize::Low).enough(0.5, replicas),
+            low: after(NextSize::High),
+            high: after(NextSize::Low),
             interval,
         })
-    }
-
-    /// The number that would be enough if throughput grew in proportion to the nodes beyond the largest proven size.
-    fn at_linear_growth(&self, replicas: u32) -> u32 {
-        let farthest = self.farthest();
-        let used = self.used(farthest, replicas).map_or(0.0, |used| used.used().low / used.most);
-        let nodes = (f64::from(farthest) * used).ceil().clamp(1.0, f64::from(MOST_NODES));
-        round_to_u32(nodes) + self.added()
     }
 
     /// If no proven number is enough, the smallest of them that uses nearly the least of its capacity.

@@ -64,7 +64,7 @@ pub struct Scenario {
     /// Throughput with this number of replicas, as a fraction of that with the measured number; absent if the numbers
     /// are equal.
     pub replicas_leave: Option<ReplicaEffect>,
-    /// Price of the nodes per month of 730 hours; absent if no price was given.
+    /// Price of the nodes per month of 730 hours; absent if no price was given, and if more nodes are needed.
     pub price_per_month: Option<f64>,
 }
 
@@ -139,8 +139,8 @@ pub struct Regret {
     pub least: bool,
 }
 
-/// The criteria for a plan with `planned` nodes; `with_copies` has the replicas that are planned for the request.
-pub(super) fn decide(request: &Request, with_copies: &Request, planned: u32) -> Decision {
+/// The criteria for a plan with these nodes; `with_copies` has the replicas that are planned for the request.
+pub(super) fn decide(request: &Request, with_copies: &Request, planned: &NodeCounts) -> Decision {
     let scenarios = scenarios(request);
     let request = with_copies;
     Decision { scenarios, assumptions: assumptions(request, planned), regrets: regrets(request) }
@@ -216,7 +216,7 @@ fn scenario(request: &Request, condition: Condition, value: f64) -> Scenario {
         machines: request.machines(),
         replicas,
         replicas_leave,
-        price_per_month: nodes.and_then(|nodes| price(request, nodes)),
+        price_per_month: counts.enough().and_then(|nodes| price(request, nodes)),
     }
 }
 
@@ -264,7 +264,7 @@ impl Weights<'_> {
 }
 
 /// Every assumption with another value; those without effect are omitted.
-fn assumptions(request: &Request, planned: u32) -> Vec<AssumptionWeight> {
+fn assumptions(request: &Request, planned: &NodeCounts) -> Vec<AssumptionWeight> {
     let mut weights = Weights { request, all: Vec::new() };
     let more = request.replicas.value.saturating_add(1);
     weights.add_assumed(Assumption::Replicas, more, |of| &mut of.replicas);
@@ -273,7 +273,15 @@ fn assumptions(request: &Request, planned: u32) -> Vec<AssumptionWeight> {
     weights.add_assumed(Assumption::Confidence, other, |of| &mut of.probability);
     of_needs(&mut weights);
     let mut all = weights.all;
-    let moved = |weight: &AssumptionWeight| weight.nodes.map_or(u32::MAX, |n| n.abs_diff(planned));
+    // An open number, and none at all, differ from every named one.
+    let moved = |of: &AssumptionWeight| match of.nodes {
+        None if planned.reached => u32::MAX,
+        Some(_) if of.is_exceeded && !planned.is_exceeded => u32::MAX - 1,
+        Some(nodes) if !of.is_exceeded => {
+            nodes.abs_diff(planned.planned).max(u32::from(planned.is_exceeded))
+        }
+        _ => 0,
+    };
     all.retain(|weight| moved(weight) > 0);
     all.sort_by_key(|weight| std::cmp::Reverse(moved(weight)));
     all

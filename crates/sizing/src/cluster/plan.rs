@@ -16,7 +16,7 @@ use crate::guidance::Guidance;
 use crate::scaling::{Fit, Identifiability, Peak, Prediction, ScalingModel, Weighting};
 
 /// Version of the plan format.
-pub const PLAN_SCHEMA: &str = "highwater-size/3";
+pub const PLAN_SCHEMA: &str = "highwater-size/4";
 /// A sizing plan: the required cluster and its basis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizePlan {
@@ -36,11 +36,11 @@ pub struct SizePlan {
     pub disk: Option<Disk>,
     /// Network traffic; absent if it cannot be determined.
     pub network: Option<Network>,
-    /// Price of the planned nodes per month of 730 hours.
+    /// Price of the planned nodes per month of 730 hours; absent if no number is planned, like shards, disk, and network.
     pub price_per_month: Option<f64>,
     /// The scenarios and assumptions that decide between clusters.
     pub decision: Decision,
-    /// Alternative clusters with fewer or more nodes or replicas.
+    /// Alternative clusters with fewer or more nodes or replicas; empty if no number is planned.
     pub alternatives: Vec<Alternative>,
     /// Every input with its origin and the flag that changes it.
     pub inputs: Vec<Input>,
@@ -197,6 +197,11 @@ impl SizePlan {
         let lost = if self.axis == SizeAxis::Nodes { self.nodes.survive } else { 0 };
         let (best, least) = (self.sized(self.nodes.planned - lost), percent_whole(AS_GOOD - 1.0));
         format!("beyond {best}, throughput grows by less than {least}")
+    }
+
+    /// Whether a number of nodes is planned, proven or expected.
+    pub const fn has_number(&self) -> bool {
+        self.nodes.reached && !self.nodes.is_exceeded
     }
 
     /// Whether the planned nodes lie within twice the largest measured size.

@@ -17,7 +17,8 @@ pub(super) fn summary(request: &Request, plan: &SizePlan) -> String {
     sentences.extend(storage(request, plan));
     if let Some(price) = plan.price_per_month {
         let price = display::rate(price);
-        sentences.push(format!("They cost {price} a month of 730 hours."));
+        let planned = plan.sized(plan.nodes.planned);
+        sentences.push(format!("The price of {planned} is {price} a month of 730 hours."));
     }
     sentences.extend(assumptions(plan));
     sentences.join(" ")
@@ -44,7 +45,8 @@ fn headline(request: &Request, plan: &SizePlan) -> String {
     }
     if plan.nodes.is_exceeded {
         return format!(
-            "To sustain {needs} with {copies} of each row, more than {nodes} are needed{loss}."
+            "To sustain {needs} with {copies} of each row and a probability of {}, more than {nodes} are needed{loss}.",
+            percent_plain(plan.nodes.probability)
         );
     }
     format!("To sustain {needs} with {copies} of each row, {nodes} are planned{loss}.")
@@ -100,10 +102,13 @@ fn nodes(plan: &SizePlan) -> String {
             )
         }),
     };
+    if nodes.is_exceeded {
+        return enough;
+    }
     let capacity = match &plan.needs[..] {
         [need] => {
             let capacity = estimate(need.capacity, &need.unit, display::about);
-            format!(" They are expected to sustain {capacity}.")
+            format!(" {} are expected to sustain {capacity}.", plan.sized(planned))
         }
         _ => String::new(),
     };
@@ -317,10 +322,12 @@ pub(super) fn notes(request: &Request, counts: &NodeCounts) -> Vec<String> {
              keeps them."
         ));
     }
-    if request.axis() == SizeAxis::Nodes && nodes <= replicas {
+    if request.axis() == SizeAxis::Nodes && counts.enough().is_some_and(|nodes| nodes <= replicas) {
         notes.push(format!("{nodes} nodes cannot hold {replicas} replicas apart from each other."));
     }
-    of_layout(request, nodes, &mut notes);
+    if counts.enough().is_some() {
+        of_layout(request, nodes, &mut notes);
+    }
     notes
 }
 
@@ -328,7 +335,8 @@ pub(super) fn notes(request: &Request, counts: &NodeCounts) -> Vec<String> {
 fn of_machines(request: &Request, counts: &NodeCounts, notes: &mut Vec<String>) {
     let largest = request.needs.iter().map(|need| need.basis.sweep.largest());
     let largest = largest.fold(f64::INFINITY, f64::min);
-    if request.axis() == SizeAxis::Vcpus && f64::from(counts.planned) > largest {
+    let is_larger = counts.enough().is_some_and(|planned| f64::from(planned) > largest);
+    if request.axis() == SizeAxis::Vcpus && is_larger {
         let (planned, largest) = (display::count(counts.planned.into()), display::plain(largest));
         notes.push(format!(
             "A machine of {planned} vCPUs is larger than the largest that was measured ({largest}), and may not exist: \

@@ -111,7 +111,7 @@ impl SizeIntent {
                 nodes: layers.parse("nodes", above_zero)?,
                 error: layers.parse("error", part)?,
                 p99_s: layers.parse("p99", seconds)?,
-                replica_cost: layers.parse("replica-cost", part)?,
+                replica_cost: layers.parse("replica-cost", replica_cost)?,
                 model: layers.parse("model", parsers::model)?,
                 published: false,
             },
@@ -278,6 +278,26 @@ fn squares(text: &str) -> Result<Weighting, UserError> {
 /// A percentage as a fraction of 1.
 fn part(text: &str) -> Result<f64, UserError> {
     Ok(f64::from(parsers::percent_or_zero(text)?.0) / 1e6)
+}
+
+/// The cost of a replica as a fraction of that of the first copy; a replica can cost more.
+fn replica_cost(text: &str) -> Result<f64, UserError> {
+    const MOST: f64 = 1_000.0;
+    let percent =
+        if text == "0" { Some(0.0) } else { text.strip_suffix('%').and_then(plain_number) };
+    percent.filter(|percent| *percent <= MOST).map(|percent| percent / 100.0).ok_or_else(|| {
+        wrong(
+            text,
+            "is not the cost of a replica",
+            "give percent of the first copy's cost: 0% to 1000%",
+        )
+    })
+}
+
+/// Digits, with or without a fraction.
+fn plain_number(text: &str) -> Option<f64> {
+    let is_plain = text.chars().all(|of| of.is_ascii_digit() || of == '.');
+    text.parse().ok().filter(|_| is_plain)
 }
 
 /// Growth per month; the unit is not written.

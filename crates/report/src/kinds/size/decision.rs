@@ -17,7 +17,8 @@ pub(crate) fn scenario_rows(plan: &SizePlan) -> Vec<Row> {
     let scenarios = &plan.decision.scenarios;
     let has_replicas = scenarios.iter().any(|scenario| scenario.replicas_leave.is_some());
     let replicas = if has_replicas { " | replicas leave" } else { "" };
-    let price = plan.price_per_month.map_or("", |_| " | a month");
+    let has_prices = scenarios.iter().any(|scenario| scenario.price_per_month.is_some());
+    let price = if has_prices { " | a month" } else { "" };
     let noun = plan.axis.noun();
     let has_machines = scenarios.iter().any(|scenario| scenario.machines > 1);
     let sizes = if has_machines { format!("machines × {noun}") } else { noun.to_owned() };
@@ -30,9 +31,7 @@ pub(crate) fn scenario_rows(plan: &SizePlan) -> Vec<Row> {
         };
         let mut cells = vec![name(scenario), machines, interval(scenario)];
         cells.extend(has_replicas.then(|| or_absent(scenario.replicas_leave, left)));
-        let more = if scenario.is_exceeded { "+" } else { "" };
-        let price = |price| format!("{}{more}", rate(price));
-        cells.extend(plan.price_per_month.map(|_| or_absent(scenario.price_per_month, price)));
+        cells.extend(has_prices.then(|| or_absent(scenario.price_per_month, rate)));
         let planned = scenario.is_planned.then(|| "planned".to_owned());
         let loses = scenario.condition == Condition::NodesLost
             && f64::from(scenario.replicas) < scenario.value;
@@ -46,7 +45,7 @@ pub(crate) fn scenario_rows(plan: &SizePlan) -> Vec<Row> {
 fn figure(scenario: &Scenario) -> String {
     match (scenario.nodes, scenario.to_prove) {
         (None, _) => "none".to_owned(),
-        (Some(_), Some(proof)) => format!("> {}", count(proof.exceeds.into())),
+        (Some(_), Some(proof)) => format!("> {}", count(proof.farthest.into())),
         (Some(nodes), None) => count(nodes.into()),
     }
 }
@@ -170,15 +169,13 @@ pub(crate) fn proven_by(plan: &SizePlan, proof: ToProve) -> String {
         let counted = plan.axis.counted(plan.nodes.planned);
         format!("; the throughput of {counted} then has a 90% interval of about {low} to +{high}")
     });
-    let range = proof.high.filter(|high| *high > proof.low).map_or_else(
-        || format!("{} or more", count(proof.low.into())),
-        |high| format!("{} to {}", count(proof.low.into()), count(high.into())),
-    );
-    let range = if proof.low > proof.farthest {
-        format!(": {range} are expected then")
-    } else {
-        String::new()
-    };
+    let range = proof.low.filter(|low| *low > proof.farthest).map_or_else(String::new, |low| {
+        let first = count(low.into());
+        match proof.high.filter(|high| *high > low) {
+            Some(high) => format!(": {first} to {} are expected then", count(high.into())),
+            None => format!(": {first} or more are expected then"),
+        }
+    });
     format!("{expected}; measure {next} next{range}{then}")
 }
 

@@ -1,7 +1,7 @@
 //! An answer does not become firmer when sizes are taken away.
 
 use crate::cluster::fixture::{INGEST, basis, need, request};
-use crate::cluster::{Basis, NodeCounts, size};
+use crate::cluster::{Basis, NodeCounts, Scenario, WithOrigin, size};
 
 /// What an answer claims, the firmest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -127,4 +127,44 @@ fn a_rate_out_of_reach_is_not_excluded_by_two_sizes() {
         let plan = size(&request(vec![need(rate, basis("rows/s", sizes))]));
         assert!(plan.nodes.reached && !plan.is_proven(), "{rate}: {:?}", plan.nodes);
     }
+}
+
+/// The fewest nodes that a scenario leaves open, which is above an unproven bound; and the named number, if any.
+fn asked(of: &Scenario) -> (u32, Option<u32>) {
+    let nodes = of.nodes.unwrap_or(u32::MAX);
+    let named = (!of.is_exceeded).then_some(nodes);
+    (of.to_prove.map_or(nodes, |proof| proof.farthest + 1), named)
+}
+
+/// More demand never needs fewer nodes, and a combination of conditions never fewer than one of them.
+#[test]
+fn neither_more_demand_nor_more_conditions_need_fewer_nodes() {
+    let bent = vec![(1.0, 21_000.0), (2.0, 39_000.0), (3.0, 55_000.0), (5.0, 84_000.0)];
+    let line = [1.0, 3.0, 5.0].map(|n| (n, 20_000.0 * n)).to_vec();
+    let mut fewer = Vec::new();
+    for (name, sizes) in [("bent", bent), ("line", line), ("published", INGEST.to_vec())] {
+        let largest = sizes.iter().map(|size| size.1).fold(0.0, f64::max);
+        for part in [&sizes[..], &sizes[..3], &sizes[..1]] {
+            let mut least: Vec<(u32, Option<u32>)> = Vec::new();
+            for times in [0.5, 1.0, 1.6, 3.5, 8.0, 12.0, 24.0, 50.0] {
+                let mut request = request(vec![need(times * largest, basis_of(part))]);
+                request.spare = WithOrigin::given(0.2, "--headroom");
+                request.survive = WithOrigin::given(1, "--tolerate-failures");
+                request.growth_per_month = WithOrigin::given(0.05, "--growth");
+                let all = size(&request).decision.scenarios;
+                let now: Vec<(u32, Option<u32>)> = all.iter().map(asked).collect();
+                let is_below = |a: &(u32, Option<u32>), b: &(u32, Option<u32>)| {
+                    a.0 < b.0 || a.1.zip(b.1).is_some_and(|(a, b)| a < b)
+                };
+                let is_fewer = least.iter().zip(&now).any(|(before, now)| is_below(now, before));
+                let (today, all) = (now[0], now[4]);
+                if is_fewer || now.iter().any(|of| is_below(of, &today) || is_below(&all, of)) {
+                    let sizes = part.len();
+                    fewer.push(format!("{name} {sizes} x {times}: {least:?} {now:?}"));
+                }
+                least = now;
+            }
+        }
+    }
+    assert!(fewer.is_empty(), "{}\n{}", fewer.len(), fewer.join("\n"));
 }
