@@ -152,7 +152,7 @@ const SEVERAL_LOAD_GENERATORS_FLAGS: &[Flag] = &[
     flag(
         "--share <i/n>",
         "Run part i of n of the plan; `auto` takes both from the program that starts the load generators, such as \
-         srun, mpirun, or a Kubernetes indexed Job. Merge the records with `highwater show`",
+         srun, mpirun, or a Kubernetes indexed Job. Shares begin together, and end as one run",
     )
     .default("1/1"),
     flag(
