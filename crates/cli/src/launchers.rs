@@ -1,6 +1,6 @@
 //! `--share auto`: which share of a plan this process runs, from the variables of the program that started it.
 //!
-//! A launcher is one entry of [`LAUNCHERS`]. Each was tried, or taken from the launcher's documentation, as
+//! A launcher is one entry of `LAUNCHERS`. Each was tried, or taken from the launcher's documentation, as
 //! `docs/concepts/shares.md` lists. Must not read the environment: the variables are given, so that every
 //! launcher can be tested without it.
 

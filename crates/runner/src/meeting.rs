@@ -1,7 +1,7 @@
 //! Shares of one plan meet at their target: they begin together, and the last step of one can wait for the others.
 //!
 //! The target's leases are the meeting place. Each share holds a lease on the plan itself, and takes another one for each
-//! [`Stage`] that it has reached; a stage is of the meeting that the first share opened, which its token names, so that
+//! `Stage` that it has reached; a stage is of the meeting that the first share opened, which its token names, so that
 //! what an earlier attempt left in the target is not taken for this one's. The common begin is a moment on the target's
 //! clock: the target reports how long ago the first share took that lease, and each share translates this to its own
 //! monotonic clock. No wall clock of a load generator is used. Must not start a load, and must not read what others
