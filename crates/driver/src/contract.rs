@@ -214,6 +214,10 @@ pub trait Target: Send + Sync {
     fn embedded_cpu(&self) -> Nanos {
         Nanos::ZERO
     }
+    /// The files that hold its data, the main one first; empty if a server has them, or nothing stores them.
+    fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
     /// Advice on ops that fail with this code of the target, if the class of the failure does not imply it.
     fn failure_hint(&self, _code: &str) -> Option<&'static str> {
         None

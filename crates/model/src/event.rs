@@ -164,6 +164,8 @@ pub enum WarningKind {
     FileNotWritten,
     /// The record could not be written completely.
     RecordNotWritten,
+    /// The database of a run could not be removed after its audit.
+    DatabaseNotRemoved,
     /// The target of a trial was unreachable.
     TargetUnreachable,
 }

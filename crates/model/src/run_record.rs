@@ -18,7 +18,7 @@ use super::limit::Limit;
 use super::plan::{PhaseKind, Plan, Unit};
 use super::record::Header;
 use super::target_telemetry::TargetTelemetry;
-use super::units::Seed;
+use super::units::{Seed, is_default};
 
 /// A run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -126,6 +126,9 @@ pub struct TargetRecord {
     /// Whether the database runs inside the load generator's process. The CPU time of its threads does not count as the
     /// load generator's.
     pub embedded: bool,
+    /// Whether the database was made for this run alone, in the run's directory, and was removed after its clean audit.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub removed: bool,
     /// Whether the target stores nothing. The figures are then the load generator's ceiling, not a database's
     /// throughput.
     pub sink: bool,

@@ -272,7 +272,9 @@ fn size_remark(purpose: ScalePurpose, predicted: Option<&PredictedRate>, unit: &
 pub fn warning(kind: WarningKind, message: &str) -> String {
     match kind {
         WarningKind::FileNotWritten => format!("{message}; the run continues without it"),
-        WarningKind::RecordNotWritten | WarningKind::TargetUnreachable => message.to_owned(),
+        WarningKind::RecordNotWritten
+        | WarningKind::DatabaseNotRemoved
+        | WarningKind::TargetUnreachable => message.to_owned(),
     }
 }
 

@@ -74,6 +74,8 @@ pub struct RunOptions {
     pub tables: TableRequest,
     /// Neither reject a run that cannot fit on the target's disk, nor stop before the disk is full.
     pub no_disk_guard: bool,
+    /// Remove a database in the run's own directory when its audit is clean and the record is stored.
+    pub removes_database: bool,
     /// What to poll during the load.
     pub telemetry: TelemetryRequest,
     /// Stored in the record.

@@ -122,6 +122,13 @@ fn check(record: &RunRecord, request: &StoredAuditRequest) -> Result<(), UserErr
         let message = format!("{id} had a target that is gone with its process");
         return Err(refused(message, "only what a database stored can be audited"));
     }
+    let missing = request.target.files().into_iter().next().filter(|file| !file.exists());
+    if let Some(file) = missing {
+        let message = format!("{id}: its database {} does not exist any more", file.display());
+        let hint = "a plain run removes the database in its own directory after a clean audit, unless it has --keep; \
+                    `highwater clean` removes it too";
+        return Err(refused(message, hint));
+    }
     if request.workload.fingerprint() != plan.workload.fingerprint {
         let message = format!("{id}: its workload is not the one of this name any more");
         return Err(refused(message, "bring the workload's file back as it was"));

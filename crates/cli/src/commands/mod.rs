@@ -2,6 +2,7 @@
 
 mod audit;
 pub(crate) mod check;
+mod clean;
 mod cluster;
 pub(crate) mod compare;
 pub(crate) mod find;
@@ -38,4 +39,5 @@ pub static ALL: &[&CommandSpec] = &[
     &cluster::COMMAND,
     &workloads::COMMAND,
     &tables::COMMAND,
+    &clean::COMMAND,
 ];

@@ -62,7 +62,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         ("Several load generators", SEVERAL_LOAD_GENERATORS_FLAGS),
         ("Several runs", SEVERAL_RUNS_FLAGS),
         (OUTPUT, STORED),
-        (OUTPUT, &[PROGRESS, PLAN, CONFIG, NO_COLOR]),
+        (OUTPUT, &[KEEP, PROGRESS, PLAN, CONFIG, NO_COLOR]),
     ],
     main_flags: Some(
         "sessions rate stream duration warm-up file set batch drop p99 errors audit ui out verbose",
@@ -97,6 +97,11 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         repeat(&settings)
     },
 };
+
+const KEEP: Flag = flag(
+    "--keep",
+    "Keep the embedded database of a run without a target [default: a single run removes it after a clean audit]",
+);
 
 const LOAD_FLAGS: &[Flag] = &[
     SESSIONS,
@@ -248,7 +253,7 @@ impl RepeatIntent {
         if !second.is_empty() {
             variants.push(variant("b", &resolve::targets(layers, second)?));
         }
-        let settings = Self {
+        let mut settings = Self {
             run,
             times,
             variants,
@@ -257,6 +262,8 @@ impl RepeatIntent {
             resume: stored_files::resumed(layers)?,
             dry_run: layers.switch("dry-run")?,
         };
+        let keeps = layers.switch("keep")?;
+        settings.run.options.removes_database = settings.is_plain() && !keeps;
         settings.check()
     }
 

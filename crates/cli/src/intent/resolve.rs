@@ -86,6 +86,7 @@ impl RunIntent {
                 telemetry: telemetry(layers)?,
                 labels: pairs(layers, "label")?,
                 settings_file: layers.directory_file().map(str::to_owned),
+                removes_database: false,
             },
             seed: layers.require("seed", parsers::seed)?,
             plan: plan(layers, streams, step, stop)?,

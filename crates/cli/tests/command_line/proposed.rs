@@ -82,7 +82,7 @@ fn here(words: &[String]) -> Vec<&str> {
 /// Runs as plans and experiments as previews; other proposals are executed.
 #[test]
 fn no_proposal_is_refused() {
-    let run = place_of(&["run", "cpu", "sqlite:", "-d", "1s", "--warm-up", "0s"]);
+    let run = place_of(&["run", "cpu", "sqlite:", "-d", "1s", "--warm-up", "0s", "--keep"]);
     let tuning = place_of(&["tune", "cpu", "sim:", "--over", "batch=100,1000", "--probe", "2s"]);
     let growth = place_of(&[
         "scale",

@@ -27,6 +27,7 @@ fn help_of_the_program() {
       cluster      Start, resize, and end the cluster that a cluster file describes
       workloads    List workloads, show the file of one, or start your own file
       tables       List the tables that Highwater created on a target, and drop them
+      clean        List stored runs with their ages and sizes, and remove what is no longer needed
       completions  Print a completion script for a shell
       man          Print the manual page of a command, or write all pages
 

@@ -6,6 +6,7 @@ mod availability;
 mod called;
 mod causes;
 mod checking;
+mod cleaning;
 mod clickhouse;
 mod clusters;
 mod collecting;

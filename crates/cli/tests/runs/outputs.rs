@@ -87,7 +87,9 @@ fn the_embedded_database_is_run_and_audited_in_the_directory_of_the_run() {
     let full = place.call(&["show", "-v"]).stdout;
     let first = full.lines().find(|line| line.starts_with("cpu → "));
     let first = first.unwrap();
-    assert!(first.starts_with(&format!("cpu → sqlite:{shown}/bench.db   SQLite 3.")));
+    assert!(first.starts_with(&format!(
+        "cpu → sqlite:{shown}/bench.db (removed after the audit)   SQLite 3."
+    )));
     assert!(first.ends_with(" · WAL · synchronous=NORMAL · one writer"));
     let labels = |text: &str| -> Vec<String> {
         text.lines()
@@ -106,11 +108,9 @@ fn the_embedded_database_is_run_and_audited_in_the_directory_of_the_run() {
     let mut files: Vec<String> = fs::read_dir(run)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| !name.ends_with("-wal") && !name.ends_with("-shm"))
         .collect();
     files.sort();
-    let kept =
-        ["bench.db", "draft.json", "intervals.jsonl", "latency.hlog", "ledger.jsonl", "plan.json"];
+    let kept = ["draft.json", "intervals.jsonl", "latency.hlog", "ledger.jsonl", "plan.json"];
     assert_eq!(files, [&kept[..], &["record.json", "report.html"]].concat());
 }
 

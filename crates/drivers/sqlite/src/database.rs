@@ -1,7 +1,7 @@
 //! One database file: how it is opened, the state shared by all threads of its target, and the target itself, which
 //! opens sessions, the admin and the telemetry reader. Must not know the statements of a workload.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -263,6 +263,11 @@ impl Target for SqliteTarget {
 
     fn embedded_cpu(&self) -> Nanos {
         self.database.cpu()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let settings = &self.database.settings;
+        vec![settings.path.clone(), settings.log_path(), settings.path_with("-shm")]
     }
 }
 

@@ -134,8 +134,13 @@ impl Settings {
 
     /// The write-ahead log, next to the file.
     pub(super) fn log_path(&self) -> PathBuf {
+        self.path_with("-wal")
+    }
+
+    /// A file next to the database's, whose name has this end.
+    pub(super) fn path_with(&self, end: &str) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
-        name.push("-wal");
+        name.push(end);
         PathBuf::from(name)
     }
 

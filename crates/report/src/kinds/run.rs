@@ -9,7 +9,7 @@ pub(super) mod load;
 mod machines;
 
 pub(crate) use latency::{figure, responses};
-pub(crate) use load::{of_target, phases, short_hash};
+pub(crate) use load::{of_target, phases, removed, short_hash};
 
 use highwater_analysis::judge::{MeasuredStream, failed_work, measured_streams};
 use highwater_model::display::{bytes, count, duration, foreign, plain, rate};

@@ -23,6 +23,7 @@ use highwater_driver::{Admin, DiskSpace, TableFeatures, TargetFacts, Timeline};
 use highwater_model::audit_record::EarlierAudit;
 use highwater_model::display::{count, percent_of};
 use highwater_model::event::{Event, Part, WarningKind};
+use highwater_model::judgment::Data;
 use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload, OpId};
 use highwater_model::plan::{AuditLevel, PhaseKind, Share};
 use highwater_model::record::{AuditStatus, Incident, IncidentKind, RunNote, RunRecord};
@@ -75,7 +76,8 @@ pub fn one_of(
     interrupts: Interrupts,
     kept: Option<KeptLeases>,
 ) -> Result<RunEnd, UserError> {
-    let directory = request.directory.clone();
+    let (directory, target) = (request.directory.clone(), Arc::clone(&request.target));
+    let warner = Rc::clone(&observer);
     let clock = RealClock::start();
     let end = if request.target.capabilities().simulated_clock {
         let simulated = SimulatedTimeline::new();
@@ -92,8 +94,15 @@ pub fn one_of(
         });
         end.unwrap_or_else(|error| Err(UserError::cannot("run", &error)))
     };
-    if end.is_err() {
-        directory.discard();
+    match &end {
+        Ok(end) if end.record.target.removed => {
+            if let Err(error) = directory.remove_files(&target.files()) {
+                let (kind, message) = (WarningKind::DatabaseNotRemoved, error.to_string());
+                warner.event(&Event::Warning { kind, message });
+            }
+        }
+        Ok(_) => {}
+        Err(_) => directory.discard(),
     }
     end
 }
@@ -398,7 +407,12 @@ impl Run {
 
     /// Writes the record; a failure to write is noted in the record shown.
     fn keep(&self, record: &mut RunRecord) {
+        let files = self.request.target.files();
+        record.target.removed = self.request.options.removes_database
+            && record.judgments.data.value == Data::Clean
+            && self.request.directory.holds(&files);
         if let Err(error) = self.request.directory.write_record(&*record) {
+            record.target.removed = false;
             self.observer.event(&Event::Warning {
                 kind: WarningKind::RecordNotWritten,
                 message: error.to_string(),

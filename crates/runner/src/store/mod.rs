@@ -125,6 +125,24 @@ impl RunDirectory {
         drop(fs::remove_dir(&self.path));
     }
 
+    /// Whether these files, at least one, are directly in this directory.
+    pub fn holds(&self, files: &[PathBuf]) -> bool {
+        !files.is_empty() && files.iter().all(|file| file.parent() == Some(&self.path))
+    }
+
+    /// Removes files, as far as they exist.
+    pub fn remove_files(&self, files: &[PathBuf]) -> Result<(), UserError> {
+        for file in files {
+            match fs::remove_file(file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(file_error(file, error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// The path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
@@ -452,6 +470,25 @@ pub fn remove(root: &Path, id: &str) -> Result<(), UserError> {
     fs::remove_dir_all(&directory).map_err(|error| file_error(&directory, error))
 }
 
+/// Bytes of a file, or of the files below a directory; 0 if it does not exist.
+pub fn bytes(path: &Path) -> u64 {
+    match fs::symlink_metadata(path) {
+        Ok(about) if about.is_dir() => {
+            let entries = fs::read_dir(path).into_iter().flatten().flatten();
+            entries.map(|entry| bytes(&entry.path())).sum()
+        }
+        about => about.map_or(0, |about| about.len()),
+    }
+}
+
+/// Wall clock when the plan of a run was written.
+pub fn begun(directory: &Path) -> Nanos {
+    rustix::fs::stat(directory.join(PLAN)).map_or(Nanos::ZERO, |plan| {
+        let seconds = Nanos::from_secs(u64::try_from(plan.st_mtime).unwrap_or(0));
+        seconds.saturating_add(Nanos(plan.st_mtime_nsec))
+    })
+}
+
 /// Ids of the runs below `root`, unordered; empty if `root` does not exist.
 fn ids(root: &Path) -> Result<Vec<String>, UserError> {
     match fs::read_dir(root) {
@@ -468,10 +505,7 @@ fn ids(root: &Path) -> Result<Vec<String>, UserError> {
 /// which distinguishes two runs of one second. A run with a renamed directory has only the latter.
 fn age(root: &Path, id: &str) -> (String, Nanos) {
     const SECOND: usize = "2026-11-20T18-20-11".len();
-    let written = rustix::fs::stat(root.join(id).join(PLAN)).map_or(Nanos::ZERO, |plan| {
-        let seconds = Nanos::from_secs(u64::try_from(plan.st_mtime).unwrap_or(0));
-        seconds.saturating_add(Nanos(plan.st_mtime_nsec))
-    });
+    let written = begun(&root.join(id));
     let is_second = |text: &&str| text.starts_with(|c: char| c.is_ascii_digit());
     let of_file = || {
         let whole = Nanos(written.0 - written.0 % Nanos::SECOND.0);

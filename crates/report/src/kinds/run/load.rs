@@ -45,7 +45,12 @@ fn urls(record: &RunRecord) -> String {
     if target.urls.len() > TARGETS_NAMED {
         urls.push(format!("and {} more", target.urls.len() - TARGETS_NAMED));
     }
-    foreign(&urls.join(" "), 4 * WORDS)
+    foreign(&urls.join(" "), 4 * WORDS) + removed(record)
+}
+
+/// What became of the target's database, after its address.
+pub(crate) fn removed(record: &RunRecord) -> &'static str {
+    if record.target.removed { " (removed after the audit)" } else { "" }
 }
 
 /// Traits of the target.

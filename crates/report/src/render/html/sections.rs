@@ -19,7 +19,7 @@ use crate::answer::{Answer, plural, short_target, to_the_second};
 use crate::events::intervention;
 use crate::judgments;
 use crate::judgments::{JudgmentWords, three, trials};
-use crate::kinds::run::{phases, short_hash};
+use crate::kinds::run::{phases, removed, short_hash};
 use crate::kinds::{self, findings as rules, growth};
 use crate::layout::{Row, first_upper, headed};
 
@@ -366,7 +366,7 @@ pub(super) fn settings(record: &RunRecord) -> Part {
     let plan = serde_json::to_string_pretty(&record.plan.definition).unwrap_or_default();
     let size = |n: Option<u64>| n.map_or_else(|| "not reported".to_owned(), bytes);
     let target = &record.target;
-    let urls = foreign(&target.urls.join(" "), SETTING);
+    let urls = foreign(&target.urls.join(" "), SETTING) + removed(record);
     Part {
         id: "settings",
         title: "Environment and plan",
