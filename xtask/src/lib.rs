@@ -5,6 +5,7 @@
 
 pub mod bench;
 pub mod blocks;
+pub mod dist;
 pub mod docs;
 pub mod fences;
 pub mod first_run;

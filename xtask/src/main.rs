@@ -1,10 +1,11 @@
 //! `cargo xtask TASK`: selects a task and prints its result. The tasks are in the library.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use xtask::tidy::{self, Tree};
-use xtask::{bench, docs, first_run, long, process, test};
+use xtask::{bench, dist, docs, first_run, long, process, test};
 
 const HELP: &str = "\
 Repository tasks
@@ -19,6 +20,10 @@ Usage: cargo xtask TASK
   bench [NAME] [--write]   runs the benchmarks; --write keeps the tables in docs/benchmarks.md
   accuracy FILE            how well predictions of larger sizes hold on the series of a file
   long [FILTER]            runs the long tests
+  dist [--only KIND]       makes what installs without a compiler, in dist/: archive, wheel, deb,
+                           image, or only one of them
+  dist --program FILE      the same without the wheel, from a program that is already built
+  dist --check             tries what is in dist/ in trees without Rust
   ci                       runs the steps of CI in order
 ";
 
@@ -57,6 +62,10 @@ fn task(words: &[&str], out: &mut dyn Write) -> Result<String, String> {
             "--",
             file,
         ])),
+        ["dist"] => dist::make(&dist::KINDS, None),
+        ["dist", "--check"] => dist::check(),
+        ["dist", "--only", kind] => dist::make(&[*kind], None),
+        ["dist", "--program", file] => dist::make(&dist::KINDS, Some(Path::new(file))),
         ["long"] => long::run(None, out),
         ["long", filter] => long::run(Some(filter), out),
         ["ci"] => {

@@ -88,7 +88,8 @@ fn install(missing: &[&Program]) -> Result<(), String> {
     }
 }
 
-fn as_root(program: &str) -> Command {
+/// A command as root: with `sudo`, if this user is another one.
+pub fn as_root(program: &str) -> Command {
     if is_root() {
         return Command::new(program);
     }
