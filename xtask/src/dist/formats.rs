@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::{COMPLETIONS, DOCUMENTS, FLOOR, Package, put};
-use crate::process::{self, output, run};
+use super::{COMPLETIONS, DOCUMENTS, FLOOR, Package, of_commit, put};
+use crate::process::{output, run};
 
 /// Packs a directory: sorted, with the time of the commit, as root's files.
 pub(super) fn tar(
@@ -53,10 +53,9 @@ pub(super) fn debian(package: &Package) -> Result<(), String> {
     fs::remove_file(documents.join("LICENSE")).ok();
     put(&documents.join("copyright"), COPYRIGHT)?;
     put(&usr.join("share/lintian/overrides/highwater"), OVERRIDES)?;
-    let mut git = Command::new("git");
+    // An export of the repository has no commits.
     let maintainer =
-        output(git.args(["log", "-1", "--format=%cN <%cE>"]).current_dir(process::root()))?;
-    let maintainer = maintainer.trim();
+        of_commit("%cN <%cE>").unwrap_or_else(|_| "Highwater <root@localhost>".to_owned());
     let date =
         output(Command::new("date").args(["-u", "-R", "-d", &format!("@{}", package.time)]))?;
     let version = &package.version;

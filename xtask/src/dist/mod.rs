@@ -54,6 +54,9 @@ pub fn make(kinds: &[&str], program: Option<&Path>) -> Result<String, String> {
         out: process::root().join("dist"),
     };
     fs::remove_dir_all(&package.tree).ok();
+    if kinds.len() == KINDS.len() {
+        fs::remove_dir_all(&package.out).ok();
+    }
     fs::create_dir_all(&package.out).map_err(|error| error.to_string())?;
     inventory.write(&package)?;
     let built = match program {
@@ -64,7 +67,12 @@ pub fn make(kinds: &[&str], program: Option<&Path>) -> Result<String, String> {
     if program.is_none() {
         check_program(&built)?;
         if !kinds.contains(&"wheel") {
-            fs::remove_file(package.wheel()).ok();
+            for name in results(&package.out)? {
+                let file = package.out.join(name);
+                if file.extension().is_some_and(|end| end == "whl") {
+                    fs::remove_file(file).ok();
+                }
+            }
         }
     }
     let made = [
@@ -87,13 +95,6 @@ impl Package {
     /// The name of a result, without its end.
     pub fn name(&self) -> String {
         format!("highwater-{}-{}-linux", self.version, self.machine)
-    }
-
-    /// The wheel that maturin makes.
-    pub fn wheel(&self) -> PathBuf {
-        let (Self { version, machine, out, .. }, tag) = (self, FLOOR.0);
-        let versioned = format!("manylinux_{}_{machine}", FLOOR.1.replace('.', "_"));
-        out.join(format!("highwater-{version}-py3-none-{versioned}.{tag}_{machine}.whl"))
     }
 
     /// A file below the tree, in its directory.
@@ -134,9 +135,15 @@ fn commit_time() -> Result<String, String> {
     if let Ok(time) = std::env::var("SOURCE_DATE_EPOCH") {
         return Ok(time);
     }
+    of_commit("%ct")
+        .map_err(|error| format!("{error}; SOURCE_DATE_EPOCH sets the time of all files"))
+}
+
+/// What git prints about the commit in this format.
+fn of_commit(format: &str) -> Result<String, String> {
     let mut git = Command::new("git");
-    let time = output(git.args(["log", "-1", "--format=%ct"]).current_dir(process::root()))?;
-    Ok(time.trim().to_owned())
+    git.args(["log", "-1", &format!("--format={format}")]).current_dir(process::root());
+    Ok(output(&mut git)?.trim().to_owned())
 }
 
 /// Builds program and wheel with maturin and zig; returns the program.

@@ -181,7 +181,7 @@ fn pages(directory: &Path) -> Result<(), String> {
     }
     for page in pages {
         let mut man = Command::new("man");
-        man.args(["--warnings", "-l"]).arg(&page).env("MANPAGER", "cat").env("MANWIDTH", "80");
+        man.args(["--warnings", "-l"]).arg(&page).env("MANPAGER", "cat").env("LC_ALL", "C.UTF-8");
         let rendered = man.output().map_err(|error| format!("man: {error}"))?;
         if !rendered.status.success() || !rendered.stderr.is_empty() || rendered.stdout.len() < 200
         {
