@@ -169,3 +169,56 @@ fn license_files(of: &Value) -> Vec<String> {
     });
     files.iter().filter_map(|file| fs::read_to_string(file).ok()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The inventory of a program with one crate that is linked and one that only builds it, without files of theirs.
+    fn inventory(terms: &str) -> Inventory {
+        let package = |name: &str, source: Value| {
+            json!({ "id": name, "name": name, "version": "1.0.0", "license": terms, "source": source,
+                    "manifest_path": "/nowhere/at/all/Cargo.toml" })
+        };
+        let uses = json!([
+            { "pkg": "linked", "dep_kinds": [{ "kind": "build" }, { "kind": null }] },
+            { "pkg": "building", "dep_kinds": [{ "kind": "build" }] },
+        ]);
+        let registry = json!("registry");
+        Inventory::new(&json!({
+            "packages": [
+                package("highwater", Value::Null),
+                package("linked", registry.clone()),
+                package("building", registry),
+            ],
+            "resolve": { "nodes": [
+                { "id": "highwater", "deps": uses },
+                { "id": "linked", "deps": [{ "pkg": "highwater", "dep_kinds": [{ "kind": null }] }] },
+                { "id": "building", "deps": [] },
+            ] },
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_crate_without_a_license_file_has_the_text_that_its_terms_name_or_stops_the_packing() {
+        let notices = inventory("MIT OR Apache-2.0").notices("the text\n").unwrap();
+        assert!(notices.contains("linked 1.0.0 (MIT OR Apache-2.0)\n"), "{notices}");
+        assert!(notices.contains("\n\nthe text\n"), "{notices}");
+        assert!(!notices.contains("building"), "it is not in the program: {notices}");
+        let error = inventory("MPL-2.0").notices("the text").unwrap_err();
+        assert_eq!(error, "dist: linked 1.0.0 (MPL-2.0) has no license file");
+    }
+
+    #[test]
+    fn the_bill_of_materials_has_the_program_what_is_linked_and_who_uses_what() {
+        let sbom = inventory("MIT/Apache-2.0").sbom();
+        assert_eq!(sbom["metadata"]["component"]["purl"], "pkg:cargo/highwater@1.0.0");
+        let components = sbom["components"].as_array().unwrap();
+        assert_eq!(components.len(), 1);
+        assert_eq!(components[0]["licenses"][0]["expression"], "MIT OR Apache-2.0");
+        let uses =
+            json!({ "ref": "pkg:cargo/highwater@1.0.0", "dependsOn": ["pkg:cargo/linked@1.0.0"] });
+        assert_eq!(sbom["dependencies"][0], uses);
+    }
+}
