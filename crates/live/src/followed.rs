@@ -8,7 +8,7 @@ use std::sync::Arc;
 use highwater_model::event::Event;
 use highwater_model::record::ExperimentRecord;
 use highwater_model::units::Nanos;
-use highwater_report::{self as report, LiveRights, WatchedPage, WatchedRun};
+use highwater_report::{self as report, LiveRights, WatchedPage};
 use highwater_runner::record::{self, ReportsSoFar, SoFar};
 use highwater_runner::store::{self, JournalReport, PROBES, ReportTail};
 
@@ -16,8 +16,6 @@ use highwater_runner::store::{self, JournalReport, PROBES, ReportTail};
 const RUNS_MAX: usize = 8;
 /// Minimum time between two reads of the files.
 pub(crate) const EVERY: Nanos = Nanos::SECOND;
-/// Reads of the files per update of the record so far.
-const UPDATES_OF_RECORD: u64 = 5;
 /// Maximum pieces of a few megabytes per read, so that other requests are served while a long run is read.
 const READS_MAX: u32 = 4;
 
@@ -36,9 +34,7 @@ struct Following {
     /// Reports of the experiments that it belongs to.
     experiments: Vec<(PathBuf, ReportTail)>,
     follower: Follower,
-    watched: WatchedPage,
-    updates: u64,
-    updated_at: Nanos,
+    updated_at: Option<Nanos>,
     parts: Arc<str>,
 }
 
@@ -46,7 +42,7 @@ impl FollowedRuns {
     /// The page of a run at time `now`; absent if no process is running it.
     pub(crate) fn page(&mut self, directory: &Path, now: Nanos) -> Option<String> {
         let of = self.updated(directory, now)?;
-        Some(report::live_page(&of.watched, LiveRights::View))
+        Some(report::live_page(&of.follower.page, LiveRights::View))
     }
 
     /// The parts of that page that are swapped.
@@ -77,9 +73,7 @@ impl Following {
             reports: ReportsSoFar::new(running),
             experiments: tails_of(running, Vec::new()),
             follower: Follower::default(),
-            watched: WatchedPage::default(),
-            updates: 0,
-            updated_at: Nanos::ZERO,
+            updated_at: None,
             parts: Arc::from(""),
         }
     }
@@ -87,7 +81,8 @@ impl Following {
     /// Reads new data, unless the last read was less than [`EVERY`] ago.
     fn update(&mut self, running: PathBuf, now: Nanos) {
         let is_next = self.running != running;
-        if !is_next && self.updates > 0 && self.updated_at.0.abs_diff(now.0) < EVERY.0 {
+        let is_soon = |at: Nanos| at.0.abs_diff(now.0) < EVERY.0;
+        if !is_next && self.updated_at.is_some_and(is_soon) {
             return;
         }
         self.read();
@@ -97,15 +92,9 @@ impl Following {
             self.running = running;
             self.read();
         }
-        if self.updates.is_multiple_of(UPDATES_OF_RECORD) || self.follower.is_behind() {
-            self.follower.follow(&mut self.watched.run);
-        }
-        if let Some(experiments) = self.follower.experiments() {
-            self.watched.experiments = experiments;
-        }
-        self.updates += 1;
-        self.updated_at = now;
-        self.parts = Arc::from(report::live_parts(&self.watched));
+        self.follower.follow();
+        self.updated_at = Some(now);
+        self.parts = Arc::from(report::live_parts(&self.follower.page));
     }
 
     /// Applies the reported events in order.
@@ -120,11 +109,8 @@ impl Following {
             read.sort_by_key(|(at, _)| *at);
             for (_, reported) in read {
                 match reported {
-                    JournalReport::Event(event) => {
-                        self.watched.event(&event);
-                        self.follower.event(&event);
-                    }
-                    JournalReport::Telemetry(point) => self.watched.telemetry(&point),
+                    JournalReport::Event(event) => self.follower.event(event),
+                    JournalReport::Telemetry(point) => self.follower.page.telemetry(&point),
                 }
             }
             if !is_behind {
@@ -147,9 +133,12 @@ fn tails_of(run: &Path, mut known: Vec<(PathBuf, ReportTail)>) -> Vec<(PathBuf, 
 /// Maximum depth of nested experiments, such as the search of a size of a growth.
 const NESTED_MAX: usize = 3;
 
-/// Follows the current run.
+/// Follows the current run, for a page that shows the same seconds of its events and of its record.
 #[derive(Debug, Default)]
 pub(crate) struct Follower {
+    pub(crate) page: WatchedPage,
+    /// The last second, which is not shown yet: its record is complete when the next one is reported.
+    held: Option<Box<Event>>,
     so_far: Option<SoFar>,
     /// Directories of the experiments that it belongs to, the outermost first.
     experiments: Vec<PathBuf>,
@@ -158,9 +147,21 @@ pub(crate) struct Follower {
 }
 
 impl Follower {
-    /// Determines what must be read.
-    pub(crate) fn event(&mut self, event: &Event) {
-        match event {
+    /// Applies an event, a second one second later, and determines what must be read.
+    pub(crate) fn event(&mut self, event: Box<Event>) {
+        match &*event {
+            Event::Second(_) => {
+                if let Some(held) = self.held.replace(event) {
+                    self.page.event(&held);
+                }
+                return;
+            }
+            // These may come between two seconds, and belong to neither.
+            Event::Intervention(_) | Event::Warning { .. } | Event::Dropped { .. } => {}
+            _ => self.release(),
+        }
+        self.page.event(&event);
+        match &*event {
             Event::Begun { directory, .. } => {
                 let directory = Path::new(directory);
                 self.so_far = Some(SoFar::new(directory));
@@ -179,26 +180,37 @@ impl Follower {
         }
     }
 
-    /// Reads new data of the run into `run`, up to the second before the last one, because data of the last one may
-    /// still arrive.
-    pub(crate) fn follow(&mut self, run: &mut WatchedRun) {
-        let Some(so_far) = &mut self.so_far else {
+    /// Applies the last second: no other one of this load follows.
+    pub(crate) fn release(&mut self) {
+        if let Some(held) = self.held.take() {
+            self.page.event(&held);
+        }
+    }
+
+    /// Reads the record of the run up to the second that is shown, and those of its experiments.
+    pub(crate) fn follow(&mut self) {
+        if let Some(experiments) = self.experiments() {
+            self.page.experiments = experiments;
+        }
+        let run = &mut self.page.run;
+        let shown = run.last.as_ref().map_or(0, |last| last.second);
+        let is_read = run.record.is_some() && run.record_until == shown;
+        let Some(so_far) = self.so_far.as_mut().filter(|_| !is_read) else {
             return;
         };
-        let last = run.last.as_ref().map_or(0, |last| last.second);
-        so_far.read(last.saturating_sub(1));
+        for _ in 0..READS_MAX {
+            so_far.read(shown);
+            if !so_far.is_behind() {
+                break;
+            }
+        }
         run.record = so_far.record(&run.telemetry).map(Arc::new);
         run.record_until = so_far.until();
         run.failures = so_far.failures();
     }
 
-    /// Whether there is more data than one read takes.
-    pub(crate) fn is_behind(&self) -> bool {
-        self.so_far.as_ref().is_some_and(SoFar::is_behind)
-    }
-
     /// The records of the experiments, if a trial ended since the last call.
-    pub(crate) fn experiments(&mut self) -> Option<Vec<Arc<ExperimentRecord>>> {
+    fn experiments(&mut self) -> Option<Vec<Arc<ExperimentRecord>>> {
         if !std::mem::take(&mut self.is_due) {
             return None;
         }
@@ -245,9 +257,8 @@ mod tests {
     #[test]
     fn unreadable_runs_are_not_shown_and_break_nothing() {
         let mut follower = Follower::default();
-        let mut run = WatchedRun::default();
-        follower.follow(&mut run);
-        follower.event(&Event::Begun {
+        follower.follow();
+        let begun = Event::Begun {
             directory: "no/such/probes/01".to_owned(),
             workload: String::new(),
             urls: Vec::new(),
@@ -256,10 +267,11 @@ mod tests {
             phases: Vec::new(),
             objectives: Vec::new(),
             settings_file: None,
-        });
-        follower.follow(&mut run);
-        assert_eq!(run.record, None);
+        };
+        follower.event(Box::new(begun));
         assert_eq!(follower.experiments(), Some(Vec::new()));
+        follower.follow();
+        assert_eq!(follower.page.run.record, None);
         assert_eq!(follower.experiments(), None, "read once a trial");
     }
 }

@@ -111,13 +111,25 @@
     const selection = getSelection();
     return !selection.isCollapsed && regions.some((region) => region.contains(selection.anchorNode));
   };
-  source.addEventListener("parts", (event) => {
-    latest = event.data;
+  // A browser that draws slower than pages come shows the latest one, not one after the other.
+  let isDrawing = false;
+  const draw = () => {
+    isDrawing = true;
+    const drawn = latest;
     if (!isSelecting()) swap();
-    connection.textContent = "";
-    connection.classList.remove("lost");
     choices();
     held();
+    // The frame has been painted when its timer runs; a hidden page has no frames, and waits.
+    requestAnimationFrame(() => setTimeout(() => {
+      isDrawing = false;
+      if (latest !== drawn) draw();
+    }));
+  };
+  source.addEventListener("parts", (event) => {
+    latest = event.data;
+    connection.textContent = "";
+    connection.classList.remove("lost");
+    if (!isDrawing) draw();
   });
   // The report is at the same address now.
   for (const end of ["over", "ended"]) {

@@ -37,7 +37,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::metrics::{self, Family, Label, PREFIX, Point, Points, apart, sum_s};
 use crate::routes::random_digits;
-use crate::server::ServerState;
+use crate::server::{ServerState, lock};
 
 /// Interval of pushes.
 const PUSH: Duration = Duration::from_secs(5);
@@ -96,7 +96,7 @@ impl Pusher {
                 _ = due.tick() => false,
                 () = end(&mut over) => true,
             };
-            let known = metrics::of_command(&shared.watched());
+            let known = metrics::of_command(&lock(&shared.watched));
             let body = request(&known, &self.instance, wall_clock());
             let pushed = if is_over {
                 self.within(LAST_WITHIN, &body).await

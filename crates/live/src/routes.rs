@@ -31,7 +31,7 @@ use highwater_report as report;
 use highwater_report::LiveRights;
 
 use crate::metrics;
-use crate::server::ServerState;
+use crate::server::{ServerState, lock};
 
 /// Loads only from this server; charts have no inline style.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
@@ -158,8 +158,7 @@ async fn whole(State(shared): State<Arc<ServerState>>) -> Response {
         shared.reports_sent.fetch_add(1, Ordering::Relaxed);
         return report_page(page.clone());
     }
-    shared.fetched.store(true, Ordering::Relaxed);
-    let watched = shared.watched();
+    let watched = shared.followed();
     Html(report::live_page(&watched, shared.rights)).into_response()
 }
 
@@ -178,7 +177,7 @@ pub(crate) fn report_page(page: String) -> Response {
 }
 
 async fn scraped(State(shared): State<Arc<ServerState>>) -> Response {
-    let text = metrics::text(metrics::of_command(&shared.watched()));
+    let text = metrics::text(metrics::of_command(&lock(&shared.watched)));
     ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response()
 }
 

@@ -5,7 +5,7 @@
 
 use std::net::TcpListener;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -20,6 +20,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::time::MissedTickBehavior;
 use tokio_io_timeout::TimeoutStream;
 
 use highwater_report as report;
@@ -35,8 +36,6 @@ use crate::routes::Access;
 
 /// Interval of page updates.
 const UPDATE: Duration = Duration::from_secs(1);
-/// Page updates per read of the run's record so far, while the page is viewed.
-const UPDATES_OF_RECORD: u64 = 5;
 /// Time for the last update to reach the clients.
 const LAST: Duration = Duration::from_millis(300);
 /// Maximum time that the report waits for the clients that watched the run.
@@ -82,7 +81,8 @@ impl Server {
                 watched: Mutex::default(),
                 report: OnceLock::new(),
                 reports_sent: AtomicUsize::new(0),
-                fetched: AtomicBool::new(false),
+                // Metrics come from events alone.
+                follower: Mutex::new(listener.is_some().then(Follower::default)),
                 parts: Mutex::new(Some(parts)),
             }),
             page: listener,
@@ -98,27 +98,18 @@ impl Server {
         Self { pusher, ..self }
     }
 
-    fn take(&self, reported: &JournalReport, follower: Option<&mut Follower>) {
+    fn take(&self, reported: JournalReport) {
         let mut watched = lock(&self.shared.watched);
+        let mut follower = lock(&self.shared.follower);
         match reported {
             JournalReport::Event(event) => {
-                watched.event(event);
-                if let Some(follower) = follower {
-                    follower.event(event);
-                }
+                watched.event(&event);
+                follower.iter_mut().for_each(|follower| follower.event(event.clone()));
             }
-            JournalReport::Telemetry(point) => watched.telemetry(point),
-        }
-    }
-
-    /// Reads the files of the experiment, and of the run only if that is due, because it takes longer.
-    fn follow(&self, follower: &mut Follower, is_due: bool) {
-        let mut watched = lock(&self.shared.watched);
-        if is_due {
-            follower.follow(&mut watched.run);
-        }
-        if let Some(experiments) = follower.experiments() {
-            watched.experiments = experiments;
+            JournalReport::Telemetry(point) => {
+                watched.telemetry(&point);
+                follower.iter_mut().for_each(|follower| follower.page.telemetry(&point));
+            }
         }
     }
 
@@ -143,8 +134,6 @@ impl Server {
 
     #[expect(clippy::disallowed_methods, reason = "browsers live on the real clock")]
     async fn serve(mut self) {
-        // Metrics come from events alone.
-        let mut follower = self.page.is_some().then(Follower::default);
         let pages = [
             (self.page.take(), routes::page(Arc::clone(&self.shared))),
             (self.metrics.take(), routes::metrics(Arc::clone(&self.shared))),
@@ -159,30 +148,25 @@ impl Server {
         let pushing =
             pusher.map(|pusher| tokio::spawn(pusher.push_on(Arc::clone(&self.shared), is_over)));
         let mut update = tokio::time::interval(UPDATE);
-        let (mut updates, mut was_watched) = (0_u64, false);
+        // After a page that took long, the next one is a whole interval later, so that events are read in between.
+        update.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 reported = self.events.recv() => match reported {
-                    Some(reported) => self.take(&reported, follower.as_mut()),
+                    Some(reported) => self.take(reported),
                     None => break,
                 },
                 _ = update.tick() => {
-                    lock(&self.shared.watched).dropped = self.dropped.load(Ordering::Relaxed);
-                    if let Some(follower) = &mut follower {
-                        let is_watched = self.shared.is_watched();
-                        let is_soon = !was_watched || follower.is_behind();
-                        let is_due = is_soon || updates % UPDATES_OF_RECORD == 0;
-                        self.follow(follower, is_watched && is_due);
-                        was_watched = is_watched;
+                    // A page shows what has come until now.
+                    for _ in 0..self.events.len() {
+                        self.events.try_recv().into_iter().for_each(|reported| self.take(reported));
                     }
-                    updates += 1;
+                    lock(&self.shared.watched).dropped = self.dropped.load(Ordering::Relaxed);
                     self.shared.update();
                 }
             }
         }
-        if let Some(follower) = &mut follower {
-            self.follow(follower, false);
-        }
+        lock(&self.shared.follower).iter_mut().for_each(Follower::release);
         let viewers = self.shared.viewers();
         self.keep_report();
         lock(&self.shared.watched).is_over = true;
@@ -275,28 +259,30 @@ pub(crate) struct ServerState {
     pub(crate) access: Option<Access>,
     pub(crate) rights: LiveRights,
     pub(crate) controller: Option<Controller>,
+    /// All events so far, for metrics.
     pub(crate) watched: Mutex<WatchedPage>,
     /// The page of the result, once the command has ended.
     pub(crate) report: OnceLock<String>,
     /// How often it was fetched.
     pub(crate) reports_sent: AtomicUsize,
-    /// Whether the page was fetched since the last check.
-    pub(crate) fetched: AtomicBool,
+    /// What the page shows; absent if only metrics are served.
+    pub(crate) follower: Mutex<Option<Follower>>,
     /// Absent once no more updates follow.
     pub(crate) parts: Mutex<Option<watch::Sender<Arc<str>>>>,
 }
 
 impl ServerState {
-    /// The current state.
-    pub(crate) fn watched(&self) -> WatchedPage {
-        let mut watched = lock(&self.watched).clone();
-        watched.is_held = self.controller.as_ref().is_some_and(Controller::is_held);
-        watched
-    }
-
-    /// Whether a client watches the page, or fetched it since the last call.
-    fn is_watched(&self) -> bool {
-        self.fetched.swap(false, Ordering::Relaxed) || self.viewers() > 0
+    /// What the page shows, with the records so far; reads them only if something is new.
+    pub(crate) fn followed(&self) -> WatchedPage {
+        let mut page =
+            lock(&self.follower).as_mut().map_or_else(WatchedPage::default, |follower| {
+                follower.follow();
+                follower.page.clone()
+            });
+        let watched = lock(&self.watched);
+        (page.dropped, page.is_over) = (watched.dropped, watched.is_over);
+        page.is_held = self.controller.as_ref().is_some_and(Controller::is_held);
+        page
     }
 
     /// Number of clients that watch the page.
@@ -314,37 +300,11 @@ impl ServerState {
     /// Renders the parts again, if a client watches.
     pub(crate) fn update(&self) {
         if let Some(parts) = lock(&self.parts).as_ref().filter(|parts| parts.receiver_count() > 0) {
-            parts.send_replace(Arc::from(report::live_parts(&self.watched())));
+            parts.send_replace(Arc::from(report::live_parts(&self.followed())));
         }
     }
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_page_is_watched_while_it_is_open_and_once_after_it_was_fetched() {
-        let shared = ServerState {
-            access: None,
-            rights: LiveRights::View,
-            controller: None,
-            watched: Mutex::default(),
-            report: OnceLock::new(),
-            reports_sent: AtomicUsize::new(0),
-            fetched: AtomicBool::new(false),
-            parts: Mutex::new(Some(watch::Sender::new(Arc::from("")))),
-        };
-        assert!(!shared.is_watched());
-        shared.fetched.store(true, Ordering::Relaxed);
-        assert!(shared.is_watched() && !shared.is_watched());
-        let open = shared.parts();
-        assert!(shared.is_watched() && shared.is_watched());
-        drop(open);
-        assert!(!shared.is_watched());
-    }
 }

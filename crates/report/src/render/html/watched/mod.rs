@@ -140,6 +140,7 @@ fn status(watched: &WatchedPage) -> Markup {
         }
         @if let Some(last) = run.last.as_ref().filter(|_| !watched.is_over) {
             p class="now" {
+                @if !watched.trying.is_empty() { span { "at " (span(second.saturating_mul(Nanos::SECOND.0))) " of this run" } }
                 @if let (Stage::Load(_), Some(first)) = (&run.stage, last.streams.first()) {
                     @let (name, latency) = named_p99(first);
                     span { b { (rate(first.units_per_s)) } " " (first.unit.name()) "/s now" }
@@ -211,7 +212,11 @@ fn times(watched: &WatchedPage, second: u64) -> Vec<String> {
         }
         (None, Stage::Load(bounds)) => {
             let left = bounds.length.map(|of| span(of.0.saturating_sub(ns(second))));
-            (span(ns(second)), left)
+            // Every figure of the page is of this time.
+            let at = format!("at {}", span(ns(second)));
+            let at = if simulated { format!("{at} {elapsed}") } else { at };
+            let at = Some(at).filter(|_| second > 0);
+            return at.into_iter().chain(left.map(|left| format!("{left} {to_come}"))).collect();
         }
         (None, _) => return Vec::new(),
     };

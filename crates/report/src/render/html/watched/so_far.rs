@@ -32,8 +32,6 @@ use crate::watched::{Stage, Trying, WatchedPage, WatchedRun};
 
 /// In a shorter measured phase, ops in flight at its start and end distort the figures.
 const SHORTEST: Nanos = Nanos::from_secs(5);
-/// A record that lags by more seconds is marked as late; it is updated every few seconds.
-const LATE_S: u64 = 15;
 /// The phase of ops that end after the last paced phase; it is not part of any rate.
 const DRAIN: &str = "drain";
 /// The section of a growth with links to pages of runs, which are not served here.
@@ -153,8 +151,11 @@ fn answer_of_run(run: &WatchedRun) -> Answer {
     }
     if let Some(first) = run.last.as_ref().and_then(|last| last.streams.first()) {
         "so far".clone_into(&mut answer.lead);
-        answer.figure = rate(phase_rate(run, 0));
-        answer.unit = format!("{}/s", first.unit.name());
+        // Before the first measured second, that of the warm-up.
+        if measured.is_empty() {
+            answer.figure = rate(phase_rate(run, 0));
+            answer.unit = format!("{}/s", first.unit.name());
+        }
     }
     answer.judgments = judgments(run, &answer, &measured);
     if let Some(limit) = answer.limit.as_mut().filter(|limit| limit.what.is_empty()) {
@@ -229,7 +230,7 @@ fn judgments(
     let measurement = match answer.judgments.first().filter(|_| record.is_some()) {
         Some(known) => {
             let seen = run.last.as_ref().map_or(0, |last| last.second);
-            let late = seen.saturating_sub(run.record_until) > LATE_S && run.record_until > 0;
+            let late = run.record_until < seen && run.record_until > 0;
             let sentence = match known.sentence.as_str() {
                 _ if late => {
                     format!("By the first {} s; the rest is being read.", count(run.record_until))
