@@ -94,20 +94,18 @@ const TARGET_RATE: &str = "5k";
 /// Runs a search on a cluster, measures its growth, and plans a size.
 fn demo(layers: &Layers) -> Result<u8, UserError> {
     let out = layers.require("out", parsers::word)?;
-    let store = Path::new(&out).join(prepare::id("", "demo", ""));
-    let [mark, growth] = ["mark", "growth"].map(|part| store.join(part).display().to_string());
     let of = |nodes: &str| format!("sim:?nodes={nodes}&{CLUSTER}");
     let (one, all) = (of(&NODES.to_string()), of("{nodes}"));
-    let find = ["find", "cpu", &one, "-o", &mark];
+    let find = ["find", "cpu", &one, "-o", &out];
     // The workload's own number of shards differs from the cluster's.
-    let scale = ["scale", "cpu", &all, "--nodes", SIZES, "-o", &growth, "--label", "shards=12"];
+    let scale = ["scale", "cpu", &all, "--nodes", SIZES, "-o", &out, "--label", "shards=12"];
     let search: Vec<&str> = SEARCH.split(' ').collect();
     let stops = prepare::stops()?;
     terminal::data(SIMULATED)?;
     for (command, words) in [
         (&find::COMMAND, [&find[..], &search].concat()),
         (&scale::COMMAND, [&scale[..], &search].concat()),
-        (&size::COMMAND, vec!["size", TARGET_RATE, "--from", &growth]),
+        (&size::COMMAND, vec!["size", TARGET_RATE, "--from", "last", "-o", &out]),
     ] {
         let line: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         terminal::data(&format!("\n$ highwater {}\n\n", line.join(" ")))?;

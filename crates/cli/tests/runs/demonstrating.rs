@@ -1,8 +1,5 @@
 //! `highwater demo`: several experiments in one process, all ended by one Ctrl-C.
 
-use std::fs;
-use std::path::PathBuf;
-
 use highwater_model::scale::ScaleOutcome;
 use rustix::process::Signal;
 
@@ -22,15 +19,12 @@ fn the_demo_searches_grows_and_sizes_a_cluster_that_it_calls_simulated() {
     // Each step is the command that it prints.
     assert_eq!(place.shell(commands[2]).code, Some(0), "{called:?}");
 
-    let store = place.runs().pop().unwrap();
-    let part = |name: &str| {
-        let runs = fs::read_dir(store.join(name)).unwrap();
-        let runs: Vec<PathBuf> = runs.map(|run| run.unwrap().path()).collect();
-        assert_eq!(runs.len(), 1, "{runs:?}");
-        experiment(&runs[0])
-    };
-    assert!(part("mark").search().unwrap().has_mark());
-    let growth = part("growth");
+    // Its runs are in the store, where every other command finds them.
+    let mut runs = place.runs();
+    runs.sort();
+    let [search, growth] = &runs[..] else { panic!("{runs:?}") };
+    assert!(experiment(search).search().unwrap().has_mark());
+    let growth = experiment(growth);
     let scale = growth.scale().unwrap();
     assert_eq!(scale.outcome, Some(ScaleOutcome::Complete), "{called:?}");
     let nodes = scale.trials.iter().map(|trial| trial.size.nodes);
@@ -42,8 +36,7 @@ fn ctrl_c_in_the_first_part_ends_the_demo_and_keeps_its_measurements() {
     let place = Place::new();
     let running = place.start(&["demo"]);
     let search = || {
-        let store = place.runs().pop()?.join("mark");
-        let search = fs::read_dir(store).ok()?.next()?.ok()?.path();
+        let search = place.runs().pop()?;
         search.join("probes").exists().then_some(search)
     };
     let search = loop {
