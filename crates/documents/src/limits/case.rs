@@ -195,7 +195,7 @@ impl Case {
                 String::new()
             }
             LimitedResource::SlowNode => {
-                let node = u64::from(cluster.nodes - 1);
+                let node = cluster.nodes;
                 format!("&queue=inf&slow_node={node}:{:.2}", between(&mut noise, 0.25, 0.5))
             }
             LimitedResource::Disk | LimitedResource::DiskCredit => {

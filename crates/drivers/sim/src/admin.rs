@@ -233,7 +233,7 @@ impl SimReader {
         let nodes = cluster.nodes().iter_mut().enumerate();
         for (number, node) in nodes.take(NODES_LISTED) {
             let snapshot = node.snapshot(now);
-            let of = |sample: MetricSample| sample.on_node(number.to_string());
+            let of = |sample: MetricSample| sample.on_node((number + 1).to_string());
             if let Some((occupied, cores)) = snapshot.occupied.zip(cores) {
                 let busy = occupied.as_secs_f64() / cores;
                 samples.push(of(MetricSample::seconds(names::CPU_BUSY, busy)));

@@ -224,7 +224,7 @@ impl Cluster {
         self.cut_into_pieces(op, random.with(2));
         if !self.has_room(now) {
             self.planted.rejected_ops += 1;
-            return rejected(soon, op);
+            return rejected(soon.saturating_add(self.parameters.reading(op.work)), op);
         }
         let finish = self.book(now, random.with(3));
         if let Some(die) = self.parameters.die.filter(|die| finish > *die) {

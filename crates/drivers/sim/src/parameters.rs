@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::units::Nanos;
 
+use super::cluster::Work;
+
 /// A simulated cluster. Valid if made by [`SimParameters::parse`](Self::parse) or by default; the bounds are in
 /// `docs/reference/sim.md`.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +48,7 @@ pub struct SimParameters {
     pub burst: u64,
     /// Bytes of the single row of a query's response.
     pub answer_bytes: u64,
-    /// Speeds of nodes, numbered from 0, that differ from 1.
+    /// Speeds of nodes that differ from 1, by index; users count nodes from 1.
     pub slow_node: BTreeMap<u32, f64>,
     /// Slower work at the start.
     pub warm: Option<Warm>,
@@ -112,6 +114,17 @@ impl SimParameters {
     /// The node of a copy of a shard; copy 0 is the primary. Copies of one shard are on different nodes.
     pub fn node_of(&self, shard: u32, copy: u32) -> u32 {
         (shard % self.nodes + copy % self.nodes) % self.nodes
+    }
+
+    /// Time to receive and read an op that is then rejected: a tenth of the mean work of its primaries. Without it,
+    /// sessions would send hundreds of thousands of rejected ops per second, each with all of its rows.
+    pub(super) fn reading(&self, work: Work) -> Nanos {
+        match work {
+            Work::Insert { rows, .. } => {
+                Nanos((self.request.0 + self.row.0.saturating_mul(rows)) / 10)
+            }
+            Work::Query => Nanos(self.query.0 / 10),
+        }
     }
 
     /// Splits the rows of an insert: those for the first shard alone, and those for all shards.

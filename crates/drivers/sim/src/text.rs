@@ -152,9 +152,10 @@ impl SimParameters {
         match self.slow_node.keys().find(|node| **node >= self.nodes) {
             None => Ok(()),
             Some(node) => Err(UserError::usage(format!(
-                "target `sim:`: parameter `slow_node` names node {node}, but nodes are numbered \
-                 from 0 to {}",
-                self.nodes - 1
+                "target `sim:`: parameter `slow_node` names node {}, but nodes are numbered \
+                 from 1 to {}",
+                node.saturating_add(1),
+                self.nodes
             ))
             .with_hint("give more `nodes` or another node")),
         }
@@ -191,7 +192,9 @@ impl SimParameters {
             "disk" => self.disk?.to_string(),
             "burst" => Some(self.burst).filter(|rows| *rows > 0)?.to_string(),
             "answer_bytes" => self.answer_bytes.to_string(),
-            "slow_node" => joined(&self.slow_node, |(node, speed)| format!("{node}:{speed}"))?,
+            "slow_node" => joined(&self.slow_node, |(node, speed)| {
+                format!("{}:{speed}", node.saturating_add(1))
+            })?,
             "warm" => {
                 self.warm.map(|warm| format!("{}:{}", span_text(warm.length), warm.factor))?
             }
@@ -326,11 +329,12 @@ fn slow_nodes(text: &str) -> Result<BTreeMap<u32, f64>, Expected> {
     text.split(',')
         .map(|item| {
             let (node, speed) = item.split_once(':')?;
-            Some((node.parse().ok()?, positive(speed, MAX_FACTOR)?))
+            let node = node.parse::<u32>().ok()?.checked_sub(1)?;
+            Some((node, positive(speed, MAX_FACTOR)?))
         })
         .collect::<Option<_>>()
         .ok_or_else(|| {
-            "a list such as `2:0.5`: nodes, numbered from 0, and their speeds, above 0 and up to \
+            "a list such as `2:0.5`: nodes, numbered from 1, and their speeds, above 0 and up to \
              1000, where 1 is normal"
                 .to_owned()
         })

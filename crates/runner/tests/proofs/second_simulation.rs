@@ -149,7 +149,7 @@ fn disturbed() -> [Configuration; 3] {
         },
         Configuration {
             name: "a node of half the speed",
-            words: "nodes=3&cores=2&slow_node=1:0.5&service=lognormal:0.7&shards=3&replicas=0&queue=inf".to_owned(),
+            words: "nodes=3&cores=2&slow_node=2:0.5&service=lognormal:0.7&shards=3&replicas=0&queue=inf".to_owned(),
             cluster: Cluster {
                 shards: 3,
                 speeds: vec![1.0, 0.5, 1.0],
