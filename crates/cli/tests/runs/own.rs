@@ -221,7 +221,7 @@ fn one_line_has_the_words_of_the_article() {
     assert_eq!(called.code, Some(0), "{called:?}");
     let plan: highwater_model::plan::Plan = serde_json::from_str(&called.stdout).unwrap();
     assert_eq!(plan.workload.parameters["read_percent"], "0");
-    assert_eq!(plan.workload.parameters["max_block_bytes"], "1");
+    assert_eq!(plan.workload.parameters["max_block_bytes"], "8");
     assert_eq!(plan.streams[0].paces, [Pace::Closed { sessions: 384 }]);
     let measured = plan.phases.last().unwrap();
     assert_eq!(measured.duration.0, 7_200_000_000_000);
