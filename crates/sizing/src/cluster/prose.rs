@@ -311,7 +311,8 @@ pub(super) fn notes(request: &Request, counts: &NodeCounts) -> Vec<String> {
         is_open && basis.replicas.value < f64::from(replicas)
     });
     if assumed.is_some() {
-        notes.push(
+        notes.insert(
+            0,
             "The cost of a replica is assumed: measure one size with and without replicas to narrow it."
                 .to_owned(),
         );

@@ -70,6 +70,10 @@ impl Reading<'_> {
         }
         let lines: Vec<Line> = lines.collect();
         self.words_are_settings(&lines);
+        self.points_may_be_groups(&lines);
+        if !self.errors.is_empty() {
+            return Vec::new();
+        }
         let points: Vec<Point> = lines.into_iter().filter_map(|line| self.point(&line)).collect();
         if points.is_empty() && self.errors.is_empty() {
             let end = self.text.len();
@@ -183,6 +187,48 @@ impl Reading<'_> {
                 column.dimension = Dimension::Word;
                 column.name = normalized(&column.header);
             }
+        }
+    }
+
+    /// Semicolons separate columns where a comma is the decimal point, so that `21.000` is 21,000 there and 21
+    /// elsewhere. Another number of decimals in the file decides; without one, the reader is asked.
+    fn points_may_be_groups(&mut self, lines: &[Line]) {
+        if self.delimiter != b';' {
+            return;
+        }
+        let decimals = |cell: &str| {
+            let (whole, rest) = cell.split_once('.')?;
+            let is_number =
+                |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+            (is_number(whole) && rest.split('.').all(is_number)).then(|| rest.to_owned())
+        };
+        let is_measured = |at: usize| {
+            self.bound.get(at).is_some_and(|column| column.dimension != Dimension::Word)
+        };
+        let mut first = None;
+        for line in lines {
+            for (at, cell) in line.cells.iter().enumerate().filter(|(at, _)| is_measured(*at)) {
+                match decimals(cell) {
+                    Some(rest) if rest.split('.').all(|group| group.len() == 3) => {
+                        first.get_or_insert((line, at));
+                    }
+                    Some(_) => return,
+                    None => {}
+                }
+            }
+        }
+        if let Some((line, at)) = first {
+            let cell = &line.cells[at];
+            let thousands = cell.replace('.', ",");
+            let what = if cell.matches('.').count() == 1 {
+                let decimal = cell.trim_end_matches('0').trim_end_matches('.');
+                format!("`{cell}` is {thousands} or {decimal}")
+            } else {
+                format!("`{cell}` has points where {thousands} is meant")
+            };
+            let hint = "columns are separated by semicolons here, so the point may separate thousands: write \
+                        numbers without it, such as 21000 or 21";
+            self.error(line, at, &what, hint);
         }
     }
 

@@ -274,3 +274,21 @@ fn every_published_file_is_read_without_a_note_and_names_its_source() {
     // A series has one file.
     assert_eq!(distinct.len(), series.len(), "{series:?}");
 }
+
+/// Where a comma is the decimal point, spreadsheets separate columns by semicolons.
+#[test]
+fn points_that_may_separate_thousands_are_asked_about() {
+    let of = |last: &str| format!("nodes;rows_per_s\n1;21.000\n2;{last}\n");
+    let hint = "columns are separated by semicolons here, so the point may separate thousands: write numbers without \
+                it, such as 21000 or 21";
+    assert_eq!(errors(&of("40000")), format!("2:3 `21.000` is 21,000 or 21 | {hint}"));
+    let of_several = "nodes;rows_per_s\n1;1.234.567\n";
+    let what = "`1.234.567` has points where 1,234,567 is meant";
+    assert_eq!(errors(of_several), format!("2:3 {what} | {hint}"));
+    let figures = |text: &str| {
+        let points = read(text).unwrap().points;
+        points.iter().map(|point| point.throughput).collect::<Vec<_>>()
+    };
+    assert_eq!(figures(&of("40.5")), [21.0, 40.5], "another number of decimals decides");
+    assert_eq!(figures(&of("40000").replace(';', ",")), [21.0, 40_000.0]);
+}

@@ -32,7 +32,9 @@ pub(crate) fn scenario_rows(plan: &SizePlan) -> Vec<Row> {
         let mut cells = vec![name(scenario), machines, interval(scenario)];
         cells.extend(has_replicas.then(|| or_absent(scenario.replicas_leave, left)));
         cells.extend(has_prices.then(|| or_absent(scenario.price_per_month, rate)));
-        let planned = scenario.is_planned.then(|| "planned".to_owned());
+        // A number that is exceeded is no plan.
+        let is_plan = scenario.is_planned && scenario.to_prove.is_none();
+        let planned = is_plan.then(|| "planned".to_owned());
         let loses = scenario.condition == Condition::NodesLost
             && f64::from(scenario.replicas) < scenario.value;
         let lost = loses.then(|| "loses data".to_owned());
