@@ -11,7 +11,7 @@ use highwater_model::display::{
 };
 use highwater_model::judgment::ReasonCode;
 use highwater_model::numbers::round_to_usize;
-use highwater_model::plan::Objective;
+use highwater_model::plan::{Objective, Pace};
 use highwater_model::record::{MeasuredRun, RunRecord};
 use highwater_model::scale::{
     ClusterStart, LeftOut, PredictedRate, ScaleEach, ScalePurpose, ScaleRecord, ScaleTrial,
@@ -169,8 +169,12 @@ fn answer(run: &MeasuredRun<'_>, scale: &ScaleRecord, grown: &GrowthReport<'_>) 
             nodes(first.trial.size.nodes)
         )
     });
+    let is_bound = sustains_its_plan(run, scale, figures);
+    let bound = is_bound.then_some("the offered rate, not the maximum (--each find)");
+    let basis = list(bound.map(str::to_owned).into_iter().chain(Some(basis)), "; ");
     Answer {
         question,
+        lead: if is_bound { "at least".to_owned() } else { String::new() },
         figure: rate(figures.per_s),
         unit: unit.clone(),
         condition: format!("with {}", nodes(largest.trial.size.nodes)),
@@ -179,6 +183,19 @@ fn answer(run: &MeasuredRun<'_>, scale: &ScaleRecord, grown: &GrowthReport<'_>) 
         limit: figures.limit.as_ref().map(limit_line),
         keys: keys(scale, grown, &unit),
         ..Answer::default()
+    }
+}
+
+/// A size that acknowledges less than this fraction of the offered rate is at its maximum.
+const SUSTAINED: f64 = 0.95;
+
+/// Whether the throughput of a size is the rate that was offered to it, so that it may sustain more.
+fn sustains_its_plan(run: &MeasuredRun<'_>, scale: &ScaleRecord, figures: &SizeFigures) -> bool {
+    let mut streams = run.run.plan.definition.streams.iter();
+    let paces = streams.find(|stream| stream.name == scale.stream).map(|stream| &stream.paces[..]);
+    match (scale.each, paces) {
+        (ScaleEach::Run, Some([Pace::Open { rate }])) => figures.per_s >= SUSTAINED * rate.as_f64(),
+        _ => false,
     }
 }
 
@@ -505,7 +522,7 @@ fn table(scale: &ScaleRecord) -> Table {
 }
 
 /// `3 nodes`, `1 node again`.
-fn size_name(trial: &ScaleTrial) -> String {
+pub(crate) fn size_name(trial: &ScaleTrial) -> String {
     let again = if trial.purpose == ScalePurpose::Again { " again" } else { "" };
     format!("{}{again}", nodes(trial.size.nodes))
 }

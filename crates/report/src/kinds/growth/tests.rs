@@ -3,10 +3,13 @@
 use highwater_analysis::fixture;
 use highwater_analysis::fixture::growth::of_verdict;
 use highwater_analysis::growth::conclude;
+use highwater_model::numbers::round_to_u64;
+use highwater_model::plan::Pace;
 use highwater_model::record::{ExperimentRecord, Question};
 use highwater_model::scale::{
-    GrowthVariant, LeftOut, ScaleOutcome, ScaleRecord, SizeVerdict, WarmUpRun,
+    GrowthVariant, LeftOut, ScaleEach, ScaleOutcome, ScaleRecord, SizeVerdict, WarmUpRun,
 };
+use highwater_model::units::Rate;
 use highwater_sizing::growth::fixture::{grown, queried};
 
 use crate::tests::assert_says;
@@ -168,4 +171,24 @@ fn a_growth_reports_the_preparation_of_its_sizes() {
         "NOT WARM",
     ];
     assert_says(&text, &said);
+}
+
+/// A size that takes all that is offered may take more.
+#[test]
+fn a_growth_at_a_fixed_rate_is_a_lower_bound() {
+    let answer = |offered: f64| {
+        let mut record = grown();
+        scale_of(&mut record).each = ScaleEach::Run;
+        let largest =
+            scale_of(&mut record).trials.iter().map(|of| of.figures.per_s).fold(0.0, f64::max);
+        let stream = scale_of(&mut record).stream.clone();
+        let streams = &mut record.last_run.plan.definition.streams;
+        let searched = streams.iter_mut().find(|of| of.name == stream).unwrap();
+        let micro_per_s = round_to_u64(largest * offered * 1e6);
+        searched.paces = vec![Pace::Open { rate: Rate { micro_per_s } }];
+        crate::text(&record)
+    };
+    let says = "the offered rate, not the maximum";
+    assert!(answer(1.0).contains(says) && answer(1.0).contains("at least"), "{}", answer(1.0));
+    assert!(!answer(1.2).contains(says), "it took less than was offered: that is the maximum");
 }

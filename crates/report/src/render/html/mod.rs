@@ -60,9 +60,12 @@ pub fn html_with_links(record: RecordRef<'_>, links: &[[String; 2]]) -> String {
     parts.push(sections::settings(run));
     if let Some(of) = record.experiment() {
         let (number, _) = judgments::trials(&of.question);
+        let last = of.scale().and_then(|scale| scale.trials.last());
+        let which =
+            last.map_or_else(String::new, |last| format!(", {}", kinds::growth::size_name(last)));
         let all = parts.iter_mut();
         for part in all.filter(|part| sections::IS_OF_LAST_RUN.contains(&part.id)) {
-            part.abstract_line = format!("last of {number}: {}", part.abstract_line);
+            part.abstract_line = format!("last of {number}{which}: {}", part.abstract_line);
         }
     }
     let answer = report.answer.cautioned(record.judgments());
