@@ -14,7 +14,9 @@ use highwater_model::display::plain;
 use highwater_model::numbers::{ceil_to_u64, round_to_u64, to_f64};
 use highwater_model::plan::{Objective, Pace, PhaseKind, StreamPlan};
 use highwater_model::quantity::print_duration;
-use highwater_model::record::{Header, RecordRef, ResultRecord, RunRecord, SettingOrigin};
+use highwater_model::record::{
+    ExperimentRecord, Header, Question, RecordRef, ResultRecord, RunRecord, SettingOrigin,
+};
 use highwater_model::units::Nanos;
 
 /// Fraction of a closed run's rate at which an open run shows latencies without queueing.
@@ -31,6 +33,24 @@ const OF_CEILING: &str =
     "arrivals batch file insert literals out replicas retries seed set shards timeout";
 /// Settings that make several runs of one.
 const OF_GROUPS: &[&str] = &["budget", "interleave", "repeat", "settle", "variant"];
+/// Settings of a growth that the search or tuning at one of its sizes does not have.
+const OF_GROWTHS: &[&str] = &[
+    CLUSTER,
+    "budget",
+    "duration",
+    "each",
+    "each-budget",
+    "fresh",
+    "grow",
+    "measure-nodes",
+    "nodes",
+    "no-measure-nodes",
+    "no-quota",
+    "price",
+    "rate",
+    "until",
+    "variant",
+];
 /// The file of a running cluster, whose nodes are the target.
 const CLUSTER: &str = "cluster";
 /// The think time of closed sessions.
@@ -63,7 +83,7 @@ impl CommandLine {
         };
         let line = Self::typed(&experiment.header, run, false);
         let Some(scale) = experiment.scale() else {
-            return line;
+            return line.of_size(experiment, run);
         };
         // Quotas may also be missing for want of permissions.
         let line = if scale.without_quotas { line.switched("no-quota") } else { line };
@@ -72,6 +92,21 @@ impl CommandLine {
         };
         // One of several variants is repeated alone: its settings already contain its name.
         Self { before: variant.command.clone(), ..line.without(&["variant"]) }
+    }
+
+    /// The search or tuning that a growth made at one of its sizes, as a command of its own: on the cluster of that
+    /// size.
+    fn of_size(self, experiment: &ExperimentRecord, run: &RunRecord) -> Self {
+        let name = match experiment.question {
+            Question::Search(_) => "find",
+            Question::Tune(_) => "tune",
+            Question::Group(_) | Question::Scale(_) => return self,
+        };
+        if self.name != "scale" {
+            return self;
+        }
+        let line = Self::typed(&experiment.header, run, true).without(OF_GROWTHS);
+        Self { name: name.to_owned(), targets: targets(&experiment.header, run), ..line }
     }
 
     fn of_run(run: &RunRecord) -> Self {

@@ -181,6 +181,8 @@ fn two_shares_are_one_run_again() {
     assert!(lines[0].ends_with(rows), "{}", merged.stdout);
     let data = "\ndata           clean ";
     assert!(merged.stdout.contains(data), "{}", merged.stdout);
+    // What is shown is stored nowhere, so that no command can name it.
+    assert!(!full.stdout.lines().any(|line| line.starts_with("next:") && line.contains("-merged")));
     let swapped = place.call(&["show", &second, &first]);
     assert_eq!(swapped.stdout, merged.stdout, "in any order");
     assert_eq!(place.call(&["show", &first, &first]).code, Some(2));

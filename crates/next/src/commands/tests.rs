@@ -214,3 +214,21 @@ fn a_cluster_that_was_up_is_named_by_its_file_and_not_by_its_nodes() {
     // A sink is not a node of the cluster.
     assert!(!ceiling(&record, "null:postgres").contains(CLUSTER));
 }
+
+/// A search within a growth has the growth's command, and searches one of its clusters.
+#[test]
+fn a_size_of_a_growth_is_repeated_as_a_search_of_its_cluster() {
+    let search = fixture::search(Vec::new());
+    let mut record =
+        highwater_analysis::search::conclude(fixture::closed(), search, "a".to_owned());
+    record.last_run.target.urls = vec!["sim:?nodes=2".to_owned()];
+    record.header.command =
+        fixture::typed("scale", "nodes 1,2,4|each find|price 3|p99 10ms|probe 5s|sessions 8");
+    let target = SettingRecord {
+        value: Some("sim:?nodes={nodes}".to_owned()),
+        origin: SettingOrigin::CommandLine,
+    };
+    record.header.command.settings.insert("target".to_owned(), vec![target]);
+    let line = CommandLine::new(RecordRef::from(&record));
+    insta::assert_snapshot!(line, @"highwater find cpu 'sim:?nodes=2' --p99 10ms --probe 5s -c 8");
+}

@@ -31,7 +31,10 @@ pub fn next_command(
     }
     let run = record.measured_run();
     let situation = Situation { record, run: run.run, measured, directory };
-    case(&situation)?.then.map(|command| command(&situation))
+    let next = case(&situation)?.then.map(|command| command(&situation));
+    // Shares that were merged to be shown have an ID, and no directory to name.
+    let is_stored = situation.run.clients.len() < 2 || directory != record.header().id;
+    next.filter(|command| is_stored || !command.contains(directory))
 }
 
 /// The first case that applies.
