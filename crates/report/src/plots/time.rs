@@ -7,7 +7,7 @@ use highwater_analysis::judge::measured_streams;
 use highwater_model::display::{quantile, span};
 use highwater_model::histogram::LatencyHistogram;
 use highwater_model::numbers::to_f64;
-use highwater_model::plan::{Objective, Unit};
+use highwater_model::plan::{Objective, Pace, Unit};
 use highwater_model::record::{ImportRecord, LatencyBegin, MeasuredRun, ResultRecord, RunRecord};
 use highwater_model::units::Nanos;
 
@@ -210,7 +210,7 @@ fn latency(timeline: &Timeline<'_>, origin: Option<&ImportRecord>) -> Option<Cha
     let texts = Chart {
         id: "latency".to_owned(),
         title: "Latency over time".to_owned(),
-        about: format!("{}{lines}{thinned}", begin(origin)),
+        about: format!("{}{lines}{thinned}", begin(timeline.record, origin)),
         y,
         levels,
         ..Chart::default()
@@ -219,8 +219,13 @@ fn latency(timeline: &Timeline<'_>, origin: Option<&ImportRecord>) -> Option<Cha
 }
 
 /// The definition of latency.
-fn begin(origin: Option<&ImportRecord>) -> &'static str {
+fn begin(record: &RunRecord, origin: Option<&ImportRecord>) -> &'static str {
+    let paces = record.plan.definition.streams.iter().flat_map(|stream| &stream.paces);
+    let is_closed = |pace: &Pace| matches!(pace, Pace::Closed { .. });
+    let all_closed = paces.clone().next().is_some() && paces.clone().all(is_closed);
     match origin.map(|origin| origin.begin) {
+        // No op is due at a planned time.
+        None if all_closed => "From the time at which its session was free to send an op.",
         None | Some(LatencyBegin::Intended) => {
             "From the time at which an op was due, so that waiting counts."
         }

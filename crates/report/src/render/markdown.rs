@@ -32,7 +32,9 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
     let doubts = not_good.map(|(of, _)| format!("{} {}", of.name, of.value).to_uppercase());
     let doubts = list(doubts, ", ");
     let before = if doubts.is_empty() { doubts } else { format!("{doubts}: ") };
-    let mut all = vec![format!("**{before}{}**", plain(&report.answer.in_words()))];
+    // A headline is quoted without its context.
+    let model = if run.target.simulated { "SIMULATED: " } else { "" };
+    let mut all = vec![format!("**{model}{before}{}**", plain(&report.answer.in_words()))];
     all.extend(report.article.iter().map(|of| table(&of.rows, of.words)));
     all.extend([format!("## {}", plain(title)), plain(traits)]);
     all.extend(report.opening.iter().skip(1).map(|line| plain(line)));

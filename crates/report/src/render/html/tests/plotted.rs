@@ -512,3 +512,17 @@ fn attribute(markup: &str, name: &str) -> f64 {
     let value = markup.split(&format!(" {name}=\"")).nth(1).expect(name);
     value.split('"').next().unwrap().parse().unwrap()
 }
+
+/// Nothing is due in a closed load.
+#[test]
+fn the_begin_of_a_latency_is_that_of_the_load() {
+    let about = |record: &RunRecord| {
+        let charts = charts(record);
+        let latency = charts.iter().find(|chart| chart.id == "latency");
+        latency.unwrap().about.clone()
+    };
+    let closed = "From the time at which its session was free to send an op.";
+    assert!(about(&fixture::closed()).starts_with(closed), "{}", about(&fixture::closed()));
+    let open = "From the time at which an op was due";
+    assert!(about(&fixture::open_gate()).starts_with(open), "{}", about(&fixture::open_gate()));
+}
