@@ -33,13 +33,22 @@ impl Whole {
         first: Option<String>,
         question: Question,
     ) -> ExperimentRecord {
+        let mut judgments = self.judgments;
+        let reasons = [
+            &mut judgments.measurement.reasons,
+            &mut judgments.data.reasons,
+            &mut judgments.objective.reasons,
+        ];
+        for hint in reasons.into_iter().flatten().filter_map(|reason| reason.hint.as_mut()) {
+            *hint = with_flags_of(&question, hint);
+        }
         ExperimentRecord {
             header: Header {
                 id,
                 started_at: first.unwrap_or_else(|| last.header.started_at.clone()),
                 ..last.header.clone()
             },
-            judgments: self.judgments,
+            judgments,
             incidents: self.incidents,
             question,
             interventions: Vec::new(),
@@ -47,6 +56,27 @@ impl Whole {
             last_run: Box::new(last),
         }
     }
+}
+
+/// Hints of a run that its experiment has no flag for, and what is left of them.
+const OF_RUNS: [(&str, &str); 3] = [
+    (", or several with --share", ""),
+    (", or split the load with --share", ""),
+    ("begin all shares of a run at one time: --start-at", "measure with one load generator"),
+];
+
+/// A hint of a trial with the flags of the command that made the trial: a search and a tuning set the length of their
+/// runs with `--probe`, and a search sets their rates itself, up to `--max`.
+fn with_flags_of(question: &Question, hint: &str) -> String {
+    let [length, rate] = match question {
+        // Their runs are as long and as fast as those of `run`.
+        Question::Group(_) => return hint.to_owned(),
+        Question::Scale(_) => ["(-d", "--rate"],
+        Question::Tune(_) => ["(--probe", "--rate"],
+        Question::Search(_) => ["(--probe", "--max"],
+    };
+    let hint = hint.replace("(-d", length).replace("--rate", rate);
+    OF_RUNS.iter().fold(hint, |hint, (of_run, own)| hint.replace(of_run, own))
 }
 
 /// An experiment that shows nothing for certain.
@@ -152,5 +182,74 @@ const fn by_objective(judged: &Judgments) -> u8 {
         ObjectiveValue::Met => 1,
         ObjectiveValue::NotDecided => 2,
         ObjectiveValue::Missed => 3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use highwater_model::plan::PhaseKind;
+    use highwater_model::scale::ScaleRecord;
+    use highwater_model::search::{ProbePurpose, ProbeVerdict, SearchRecord};
+    use highwater_model::tune::TuneRecord;
+
+    use super::*;
+    use crate::fixture;
+    use crate::search::conclude;
+
+    #[track_caller]
+    fn check(question: &Question, hint: &str, expected: &str) {
+        assert_eq!(with_flags_of(question, hint), expected);
+    }
+
+    #[test]
+    fn a_hint_of_a_trial_names_flags_of_the_command_that_made_it() {
+        let search = Question::Search(SearchRecord::default());
+        let tune = Question::Tune(TuneRecord::default());
+        let scale = Question::Scale(ScaleRecord::default());
+        let longer = "measure longer (-d)";
+        check(&search, longer, "measure longer (--probe)");
+        check(&tune, longer, "measure longer (--probe)");
+        check(&scale, longer, longer);
+        let slower = "lower --rate, or split the load with --share";
+        check(&search, slower, "lower --max");
+        check(&tune, slower, "lower --rate");
+        check(
+            &scale,
+            "use a larger load generator, or several with --share",
+            "use a larger load generator",
+        );
+        check(&search, "(-d, --timeout)", "(--probe, --timeout)");
+    }
+
+    #[test]
+    fn the_record_of_a_search_has_its_own_hints() {
+        let mut last = fixture::closed();
+        let phases = last.phases.iter_mut().filter(|phase| phase.kind == PhaseKind::Measure);
+        phases.for_each(|phase| phase.duration_ns = 1_000_000_000);
+        last.judgments = crate::judge(&last);
+        let of = |judgments: &Judgments| judgments.measurement.reasons[0].hint.clone().unwrap();
+        assert_eq!(of(&last.judgments), "measure longer (-d)");
+        let mark = highwater_model::search::SearchOutcome::Mark(fixture::mark(100.0, 110.0));
+        let search = SearchRecord { outcome: Some(mark), ..fixture::search(Vec::new()) };
+        let record = conclude(last, search, "a".to_owned());
+        assert_eq!(of(&record.judgments), "measure longer (--probe)");
+    }
+
+    /// The last probe may have had the host for itself.
+    #[test]
+    fn a_search_names_its_probes_on_a_shared_host() {
+        let mut search = fixture::search(Vec::new());
+        search.outcome =
+            Some(highwater_model::search::SearchOutcome::Mark(fixture::mark(100.0, 110.0)));
+        search.probes = vec![fixture::probe(ProbePurpose::Search, 100.0, ProbeVerdict::Passed); 3];
+        let notes = |search: &SearchRecord| {
+            let record = conclude(fixture::open_gate(), search.clone(), "a".to_owned());
+            let reasons = record.judgments.measurement.reasons.into_iter();
+            let notes = reasons.filter(|reason| reason.code == ReasonCode::SharedHost);
+            notes.map(|reason| reason.evidence).collect::<Vec<_>>()
+        };
+        assert_eq!(notes(&search), [""; 0]);
+        search.probes[1].reasons = vec![ReasonCode::SharedHost];
+        assert!(notes(&search)[0].contains("in 1 of 3 probes"), "{:?}", notes(&search));
     }
 }

@@ -10,7 +10,7 @@ use highwater_model::event::{Event, ExperimentProgress, Trial};
 use highwater_model::plan::{Pace, PhaseKind, Plan};
 use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::search::{
-    NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchRecord,
+    NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchRecord,
 };
 use highwater_model::units::Nanos;
 
@@ -95,6 +95,7 @@ impl Experiment for SearchRecord {
             pressure: seen.pressure.map(|pressure| pressure.bound),
             late: seen.pressure.map(|pressure| pressure.share),
             p99_ns: seen.p99_ns,
+            p99_at_least: seen.p99_at_least,
             mean_ns: seen.mean_ns,
             failed_ops: seen.failed_ops,
             limit: finished.record.and_then(|record| record.limit.clone()),
@@ -135,7 +136,12 @@ impl Experiment for SearchRecord {
 fn progress_of(search: &SearchRecord, purpose: ProbePurpose) -> ExperimentProgress {
     let policy = &search.policy;
     let took = search.probes.iter().map(|probe| probe.took_ns.saturating_add(probe.settled_ns));
-    let each = |measured: u64| Nanos(policy.probe_takes_ns(measured));
+    // At a lower rate, a percentile needs longer probes; after a failure, about half of it is next.
+    let [passed, failed] = policy::bracket(search);
+    let next = passed.or(failed.map(|failed| failed / 2.0));
+    let needed = next.filter(|_| policy.axis == SearchAxis::Rate);
+    let needed = needed.map_or(0, |at| policy.needed_ns(at));
+    let each = |measured: u64| Nanos(policy.probe_takes_ns(measured.max(needed)));
     let budget = policy.budget_ns.map(Nanos);
     let probing = progress(took, policy.probes_max, each(policy.probe_ns), budget);
     if let Some(soak) = policy.soak_ns.filter(|_| purpose == ProbePurpose::Soak) {
@@ -199,6 +205,13 @@ mod tests {
         search.policy.budget_ns = Some(Nanos::from_secs(620).0);
         assert_eq!(left(&search), (12, Nanos::from_secs(600)));
         search.policy.soak_ns = Some(Nanos::from_secs(1_000).0);
+        let mut slow = fixture::search(Vec::new());
+        slow.policy.units_needed = 100_000.0;
+        slow.probes.push(fixture::probe(ProbePurpose::Search, 500.0, ProbeVerdict::Failed));
+        // At 250 a second, 400 s have enough ops; six halvings bring a factor of two within 2%.
+        let [probe, confirmation] =
+            [60, 300].map(|s| slow.policy.probe_takes_ns(s.max(400) * 1_000_000_000));
+        assert_eq!(left(&slow), (1 + 8 + 3, Nanos(8 * probe + 3 * confirmation)));
         let soak = progress_of(&search, ProbePurpose::Soak);
         assert_eq!((soak.likely, soak.left), (2, Nanos::from_secs(1_010)), "no part of the budget");
     }

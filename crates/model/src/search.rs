@@ -244,7 +244,7 @@ pub struct ProbeRecord {
     pub at: f64,
     /// Result of the probe.
     pub verdict: ProbeVerdict,
-    /// Codes of the reasons, those of the objective first.
+    /// Codes of the reasons, those of the objective first, and of the note on a shared host.
     pub reasons: Vec<ReasonCode>,
     /// Acknowledged units of the searched stream per second.
     pub acknowledged_per_s: f64,
@@ -259,6 +259,9 @@ pub struct ProbeRecord {
     pub late: Option<f64>,
     /// Maximum p99 latency of the searched stream's ops, in nanoseconds.
     pub p99_ns: Option<u64>,
+    /// Whether that is a lower bound, because the percentile falls among failed ops.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub p99_at_least: bool,
     /// Mean latency of the searched stream's slowest op, in nanoseconds; absent if none was acknowledged, and in older
     /// records.
     pub mean_ns: Option<u64>,

@@ -30,8 +30,28 @@ pub fn conclude(last: RunRecord, search: SearchRecord, id: String) -> Experiment
         }
         Some(SearchOutcome::NoMark(no_mark)) => unmarked(&mut whole, &search, no_mark),
     }
+    note_shared_host(&mut whole.judgments.measurement, &search);
     let first = search.probes.first().map(|probe| probe.started_at.clone());
     whole.record(last, id, first, Question::Search(search))
+}
+
+/// Other programs may have used the host in other probes than the last one.
+fn note_shared_host(measurement: &mut Judgment<Measurement>, search: &SearchRecord) {
+    let has_note = |probe: &&ProbeRecord| probe.reasons.contains(&ReasonCode::SharedHost);
+    let probes = search.probes.iter().filter(has_note).count();
+    measurement.reasons.retain(|reason| reason.code != ReasonCode::SharedHost);
+    if probes > 0 {
+        let all = search.probes.len();
+        measurement.reasons.push(Reason {
+            code: ReasonCode::SharedHost,
+            message: "other programs took much of the CPU of the target's host".to_owned(),
+            evidence: format!(
+                "other programs took a quarter or more of the CPU of the target's host in {probes} of {all} probes: the \
+                 figures are those of a shared host"
+            ),
+            hint: Some("stop them, or measure a target on a dedicated host".to_owned()),
+        });
+    }
 }
 
 fn unfinished(judged: &mut Judgments) {

@@ -577,6 +577,12 @@ fn value(
         lacks: missing.max(u32::from(status == Status::Met && !is_shown)),
         pressure: pooled_exceedance::together(probes, policy),
         acknowledged_per_s: last.acknowledged_per_s,
-        reasons: failed.last().unwrap_or(&last).reasons.clone(),
+        reasons: because(failed.last().unwrap_or(&last)),
     })
+}
+
+/// Why a probe has its verdict: a note decides nothing.
+fn because(probe: &ProbeRecord) -> Vec<ReasonCode> {
+    let reasons = probe.reasons.iter().copied();
+    reasons.filter(|code| *code != ReasonCode::SharedHost).collect()
 }

@@ -24,12 +24,16 @@ pub fn probes_to_come(search: &SearchRecord) -> [u32; 2] {
     let confirmed = search.probes.iter().filter(|probe| probe.purpose == ProbePurpose::Confirm);
     let confirmations = policy.confirmations.saturating_sub(number(confirmed.count()));
     let usual = u32::midpoint(*PROBES_OF_NINE_IN_TEN.start(), *PROBES_OF_NINE_IN_TEN.end());
-    let searching = match bracket(search) {
-        [Some(passed), Some(failed)] => {
-            let apart = (failed / passed).ln() / policy.width.ln_1p();
-            u32::try_from(ceil_to_u64(apart.log2().max(0.0))).unwrap_or(usual)
-        }
-        _ => usual.saturating_sub(policy.confirmations).saturating_sub(done),
+    let halvings = |apart: f64| {
+        let of_width = apart.ln() / policy.width.ln_1p();
+        u32::try_from(ceil_to_u64(of_width.log2().max(0.0))).unwrap_or(usual)
+    };
+    let searching = if let [Some(passed), Some(failed)] = bracket(search) {
+        halvings(failed / passed)
+    } else {
+        // The value at which the verdict changes is a factor of two away, which is then halved.
+        let typical = usual.saturating_sub(policy.confirmations).saturating_sub(done);
+        typical.max(halvings(2.0) + 1)
     };
     // The next one comes in any case, and no more than the policy allows.
     let most = policy.probes_max.saturating_sub(done).max(1);
@@ -66,6 +70,11 @@ mod tests {
         search.probes.push(probe(ProbePurpose::Confirm, 1_000.0, ProbeVerdict::Passed));
         search.probes.push(searched(1_019.0, ProbeVerdict::Failed));
         assert_eq!(probes_to_come(&search), [0, 2]);
+        // A rate that only falls is not nearer to its end.
+        let mut falling = search.clone();
+        falling.probes =
+            (1..12).map(|n| searched(1_000.0 / f64::from(n), ProbeVerdict::Failed)).collect();
+        assert_eq!(probes_to_come(&falling), [7, 3]);
         // No more than the policy allows, and always the next one.
         search.policy.probes_max = 5;
         assert_eq!(probes_to_come(&search), [0, 1]);

@@ -41,6 +41,8 @@ pub struct ProbeResult {
     pub pressure: Option<ObjectiveMargin>,
     /// The searched stream's greatest p99 of an op.
     pub p99_ns: Option<u64>,
+    /// Whether that is a lower bound.
+    pub p99_at_least: bool,
     /// The searched stream's greatest mean latency of an op.
     pub mean_ns: Option<u64>,
     /// Ops of all streams that failed.
@@ -76,6 +78,10 @@ pub fn probed(search: &SearchRecord, purpose: ProbePurpose, record: &RunRecord) 
         per_s_by_op: searched.map_or_else(BTreeMap::new, MeasuredStream::per_s_by_op),
         pressure: nearest_margin(&record.plan.definition.objectives, &measured),
         p99_ns: searched.and_then(|stream| stream.greatest(|result| result.latency_ns.p99)),
+        p99_at_least: searched.is_some_and(|stream| {
+            let mut bounds = stream.results.iter().flat_map(|result| &result.latency_ns.at_least);
+            bounds.any(|name| name == "p99")
+        }),
         mean_ns: searched.and_then(|stream| stream.greatest(|result| result.latency_ns.mean)),
         failed_ops,
         measured_ns: searched.map_or(0, |stream| stream.phase.duration_ns),
@@ -111,6 +117,9 @@ fn reasons(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<ReasonCod
     if judged.data.value.is_wrong() {
         codes.extend(judged.data.codes());
     }
+    codes.extend(
+        judged.measurement.codes().into_iter().filter(|code| *code == ReasonCode::SharedHost),
+    );
     let mut named = Vec::new();
     codes.retain(|code| {
         let new = !named.contains(code);

@@ -410,11 +410,16 @@ fn probe_rows(search: &SearchRecord) -> Vec<Row> {
 /// The result of a probe in a few words: `passed · 98,300 acknowledged/s · p99 12.1 ms`.
 pub fn probe_line(probe: &ProbeRecord) -> String {
     let reached = format!("{} acknowledged/s", rate(probe.acknowledged_per_s));
-    let p99 = probe.p99_ns.map(|p99| format!("p99 {}", duration(p99)));
+    let p99 = probe.p99_ns.map(|ns| format!("p99 {}", p99_of(probe, ns)));
     let says_why = probe.verdict != ProbeVerdict::Passed && probe.purpose != ProbePurpose::Estimate;
     let why = says_why.then(|| codes(&probe.reasons));
     let of_verdict = Some(verdict(probe).to_owned());
     joined([of_verdict, Some(reached), p99, why].into_iter().flatten())
+}
+
+/// A p99 among failed ops is a lower bound.
+fn p99_of(probe: &ProbeRecord, ns: u64) -> String {
+    format!("{}{}", if probe.p99_at_least { "≥ " } else { "" }, duration(ns))
 }
 
 fn row(search: &SearchRecord, probe: &ProbeRecord) -> Row {
@@ -430,7 +435,7 @@ fn row(search: &SearchRecord, probe: &ProbeRecord) -> Row {
         format!("{:>2} {purpose}", probe.number),
         at,
         rate(probe.acknowledged_per_s),
-        or_absent(probe.p99_ns, duration),
+        or_absent(probe.p99_ns, |ns| p99_of(probe, ns)),
         count(probe.failed_ops),
         duration(probe.measured_ns),
     ])
@@ -441,7 +446,7 @@ const fn verdict(probe: &ProbeRecord) -> &'static str {
     match probe.verdict {
         ProbeVerdict::Passed => "passed",
         ProbeVerdict::Failed => "failed",
-        ProbeVerdict::NotDecided => "not decided",
+        ProbeVerdict::NotDecided => "not decided (shown neither to pass nor to fail)",
         ProbeVerdict::TooFewOps => "too few ops",
         ProbeVerdict::Invalid => "INVALID",
         ProbeVerdict::TargetLost => "TARGET LOST",
@@ -501,6 +506,16 @@ mod tests {
         assert_eq!(said(Some(40_000.0)), plain.clone() + why);
         assert_eq!(said(Some(41_000.0)), plain);
         assert_eq!(said(None), plain);
+    }
+
+    #[test]
+    fn the_line_of_a_probe_has_its_lower_bound_and_says_what_is_not_decided() {
+        let mut probe = fixture::probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::NotDecided);
+        probe.p99_ns = Some(50_000_000);
+        let decided = "not decided (shown neither to pass nor to fail)";
+        assert_eq!(probe_line(&probe), format!("{decided} · 1,000 acknowledged/s · p99 50.0 ms"));
+        probe.p99_at_least = true;
+        assert!(probe_line(&probe).contains("p99 ≥ 50.0 ms"), "{}", probe_line(&probe));
     }
 
     #[track_caller]

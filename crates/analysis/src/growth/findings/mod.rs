@@ -75,7 +75,7 @@ fn client_limits_growth(scale: &ScaleRecord) -> Option<RuleFinding> {
             nodes(limited)
         ),
         evidence: format!("{reached}{target}"),
-        hint: "use a larger load generator, or several with --share, and resume the growth",
+        hint: "use a larger load generator, and resume the growth",
     })
 }
 

@@ -139,7 +139,7 @@ fn find(settings: &FindIntent) -> Result<u8, UserError> {
     }
     let stops = prepare::stops()?;
     let prepared = prepared(settings)?;
-    let hash = prepared.experiment.objective_hash.clone();
+    let hash = prepared.experiment.definition_hash.clone();
     let (record, place) = prepared.measure(&settings.run, "find", &hash, &stops)?;
     line_streams::record(&settings.run.output, (&record).into(), &place)
 }
