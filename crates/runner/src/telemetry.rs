@@ -112,6 +112,13 @@ pub fn between(earlier: &Counters, later: &Counters) -> TelemetrySample {
     }
 }
 
+/// The fraction of this machine's CPU time that programs other than this process used between two readings.
+pub fn used_by_others(earlier: &Counters, later: &Counters) -> Option<f64> {
+    let sample = between(earlier, later);
+    let own = (sample.client_cores + sample.embedded_cores) / f64::from(cores());
+    sample.machine_cpu_fraction.map(|all| (all - own).max(0.0))
+}
+
 /// Cores that this process may use.
 pub fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
@@ -545,6 +552,22 @@ softirq 1234999 0 1 2 3 4 5 6 7 8 9
         assert_eq!(stalls.len(), STALLS_KEPT);
         let lengths = stalls.iter().map(|stall| stall.duration_ns);
         assert_eq!(lengths.max(), Some(Nanos::from_millis(489).0));
+    }
+
+    #[test]
+    fn other_programs_used_what_this_process_did_not() {
+        let at = |seconds: u64, own: u64, busy: u64| Counters {
+            at: Nanos::from_secs(seconds),
+            client_cpu: Nanos::from_secs(own),
+            machine: Some(MachineTicks { busy, stolen: None, total: seconds * 100 }),
+            ..Counters::default()
+        };
+        let others = |own: u64, busy: u64| used_by_others(&at(0, 0, 0), &at(10, own, busy));
+        assert_eq!(others(0, 400), Some(0.4));
+        assert_eq!(others(0, 0), Some(0.0));
+        // All that was busy was this process.
+        assert_eq!(others(u64::from(cores()) * 10, 1_000), Some(0.0));
+        assert_eq!(used_by_others(&Counters::default(), &Counters::default()), None);
     }
 
     #[test]

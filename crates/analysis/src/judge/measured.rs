@@ -14,7 +14,7 @@ use highwater_model::record::{PhaseRecord, ResultRecord, RunRecord, StreamRecord
 use highwater_model::units::Nanos;
 
 /// A shorter phase has fewer than 30 windows of 100 ms, and its start and end have too much weight.
-pub(super) const SHORTEST_PHASE_NS: u64 = 3_000_000_000;
+pub const SHORTEST_PHASE_NS: u64 = 3_000_000_000;
 /// Largest accepted deviation from Little's law, as a fraction: the boundaries of a phase split ops.
 const TOLERANCE: f64 = 0.05;
 

@@ -668,6 +668,6 @@ fn not_shown(stream: &MeasuredStream<'_>, rule: SteadinessRule) -> String {
     if !(1.0..=LONGEST).contains(&times) {
         return unknown;
     }
-    let by = if of.change().as_ref() == Some(&drift) { "" } else { "by " };
-    format!("{unknown}: it changed {by}{drift}; about {} would tell", span(tens * 10_000_000_000))
+    let change = of.change().map_or_else(|| format!("by {drift}"), |change| change.clone());
+    format!("{unknown}: it changed {change}; about {} would tell", span(tens * 10_000_000_000))
 }

@@ -25,7 +25,7 @@ use highwater_model::record::{
 };
 
 pub use highwater_model::record::RunEnding;
-pub use measured::{MeasuredStream, littles_law_sessions, measured_streams};
+pub use measured::{MeasuredStream, SHORTEST_PHASE_NS, littles_law_sessions, measured_streams};
 pub use shares::{FailedWork, failed_work};
 
 /// Judges a run by the rules of its record's schema.

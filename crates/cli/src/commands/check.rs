@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use highwater_driver::clock::RealClock;
 use highwater_driver::{
     Capabilities, DiskSpace, Right, Target, TargetOptions, TargetUrl, interrupts,
 };
@@ -16,7 +17,7 @@ use highwater_model::cluster::{
     StartOrder, StopSignal, is_cluster_file,
 };
 use highwater_model::display::{bytes, foreign, plain, rate, span};
-use highwater_model::units::Seed;
+use highwater_model::units::{Nanos, Seed};
 use highwater_model::user_error::UserError;
 use highwater_report as report;
 use highwater_report::warnings_text;
@@ -24,6 +25,7 @@ use highwater_runner::ceilings::{self, Ceiling};
 use highwater_runner::request::Silent;
 use highwater_runner::run as runner;
 use highwater_runner::run::RunRequest;
+use highwater_runner::telemetry;
 use highwater_sizing::plausibility::{ModelRequest, Weight, audit};
 use highwater_sizing::scaling::ScalingModel;
 use highwater_sizing::series::{Role, SeriesSet};
@@ -235,6 +237,8 @@ fn check_target(
         ..prepare::options("highwater check", Some(scratch.path()), SEED)
     };
     let sink = highwater_drivers::driver_of(&urls)?.sink();
+    let clock = RealClock::start();
+    let before = telemetry::read(clock.now(), Nanos::ZERO);
     let inspected = prepare::opened(urls, &options, |target| {
         let trials = Trials { table: probe.clone(), own: own.map(|own| Arc::clone(&own.workload)) };
         Ok(inspect(target, Some(trials)).map(|inspection| {
@@ -254,6 +258,14 @@ fn check_target(
             lines.iter().take_while(|(name, _)| name != SETTINGS && name != VERSION).count();
         let ceiling = ceiling_of(sink, insert, scratch.path())?;
         lines.insert(place, fact("ceiling", area(Area::Fine, &ceiling)));
+    }
+    let after = telemetry::read(clock.now(), Nanos::ZERO);
+    // A model uses no other program's CPU.
+    let others = sink.and_then(|_| prepare::others_words(&before, &after));
+    if let Some(others) = others {
+        let place =
+            lines.iter().take_while(|(name, _)| name != SETTINGS && name != VERSION).count();
+        lines.insert(place, fact("others", area(Area::Falsifies, &others)));
     }
     let of = |area: Area| lines.iter().filter(|(_, text)| text.starts_with(area.word())).count();
     let result = match (of(Area::Stops), of(Area::Falsifies)) {

@@ -7,12 +7,15 @@ pub mod trials;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
+use highwater_analysis::judge::SHORTEST_PHASE_NS;
+use highwater_analysis::judge::measurement::OTHERS_NOTED;
 use highwater_driver::clock::{RealClock, RealTimeline, SimulatedTimeline, wall_clock};
 use highwater_driver::{
     Connect, DiskSpace, Right, Target, TargetFacts, TargetOptions, TargetUrl, Timeline,
 };
-use highwater_model::display::{count, rate, span};
+use highwater_model::display::{count, percent_whole, rate, span};
 use highwater_model::op::BoundWorkload;
 use highwater_model::plan::{AuditLevel, Objective, PhaseKind, Plan};
 use highwater_model::quantity::print_instant;
@@ -24,6 +27,7 @@ use highwater_runner::control::Controls;
 use highwater_runner::planner::{self, PlanInput, length_needed};
 use highwater_runner::request::RunRequest;
 use highwater_runner::store::RunDirectory;
+use highwater_runner::telemetry::{self, Counters};
 use highwater_workload::Workload;
 
 use self::rehearsal::{prepare_own, rehearse};
@@ -102,11 +106,48 @@ pub fn warn_about_audit(workload: &Workload, plan: &Plan) {
     }
 }
 
+/// Long enough for a share of CPU time that is counted in hundredths of a second.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Warns before an experiment that other programs use much of this machine's CPU, unless its target is a model.
+pub fn warn_about_other_programs(settings: &RunIntent) -> Result<(), UserError> {
+    if open(settings, &settings.targets, &settings.out)?.capabilities().simulated {
+        return Ok(());
+    }
+    let clock = RealClock::start();
+    let before = telemetry::read(clock.now(), Nanos::ZERO);
+    std::thread::sleep(LOOK);
+    let after = telemetry::read(clock.now(), Nanos::ZERO);
+    if let Some(warning) = others_words(&before, &after) {
+        terminal::warn(&format!("{warning}: stop them, or the figures are those of a shared host"));
+    }
+    Ok(())
+}
+
+/// What other programs used between two readings, if it is much.
+pub fn others_words(before: &Counters, after: &Counters) -> Option<String> {
+    let used = telemetry::used_by_others(before, after).filter(|used| *used >= OTHERS_NOTED)?;
+    Some(format!(
+        "before any load, other programs use {} of this machine's CPU",
+        percent_whole(used)
+    ))
+}
+
 /// Reports before a run how long it is because of its objectives, or that it is too short for one of
 /// them.
 pub fn report_length(settings: &RunIntent, workload: &Workload, plan: &Plan) {
     let measured = plan.phases.iter().find(|phase| phase.kind == PhaseKind::Measure);
-    let (Some(phase), Some(needed)) = (measured, length_needed(workload, plan)) else {
+    let Some(phase) = measured.filter(|_| !plan.stop.fills) else {
+        return;
+    };
+    let Some(needed) = length_needed(workload, plan) else {
+        if phase.duration.0 < SHORTEST_PHASE_NS {
+            terminal::warn(&format!(
+                "{} is too short to judge a measurement, which will be inconclusive: measure for at least {} (-d)",
+                span(phase.duration.0),
+                span(SHORTEST_PHASE_NS)
+            ));
+        }
         return;
     };
     let objective = objective_bound(&needed.objective);

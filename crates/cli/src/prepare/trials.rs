@@ -220,6 +220,7 @@ impl<E: Experiment, M: TrialMaker<E::Trial>> Prepared<E, M> {
         stops: &Stops,
     ) -> Result<(ExperimentRecord, String), UserError> {
         prepare::warn_about_audit(&self.workload, &self.first);
+        prepare::warn_about_other_programs(run)?;
         let observer = observer(&run.output, &self.preview, stops)?;
         let id = prepare::id(kind, &self.first.workload.name, hash);
         let directory = prepare::directory(&run.out, &id, &self.first)?;

@@ -366,7 +366,19 @@ fn kv_with_values_that_cannot_be_compared_is_warned_of() {
         let called = place.call(&[&words[..], more].concat());
         called.stderr.contains("warning: the audit will compare keys only")
     };
-    assert!(warned(&[]));
-    assert!(!warned(&["--audit", "count"]));
-    assert!(!warned(&["--min-block-bytes", "8", "--max-block-bytes", "8"]));
+    let of_the_original = ["--min-block-bytes", "1", "--max-block-bytes", "1"];
+    assert!(warned(&of_the_original));
+    assert!(!warned(&[&of_the_original[..], &["--audit", "count"]].concat()));
+    assert!(!warned(&[]), "the default is checked");
+}
+
+/// A length that no judgment accepts is reported before anything is sent, whatever the load.
+#[test]
+fn a_run_that_is_too_short_is_warned_of() {
+    let place = Place::new();
+    let warned = |length: &str| {
+        let called = place.call(&split(&format!("run cpu sim: -d {length} --warm-up 0s -q")));
+        called.stderr.contains("is too short to judge a measurement")
+    };
+    assert!(warned("1s") && !warned("3s"));
 }
