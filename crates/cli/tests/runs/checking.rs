@@ -194,7 +194,7 @@ fn expect_prepared(url: &str, ask: &dyn Fn(&str) -> String) {
     assert_eq!(accounts.trim(), "1 0");
     // As `run` refuses it, at the same place.
     let bad = check("-f put.sql -f typo.sql");
-    let run = place.typed(&format!("run {url} -f put.sql -f typo.sql -d 1s"));
+    let run = place.typed(&format!("run {url} -f put.sql -f typo.sql -d 3s"));
     assert_eq!((bad.code, run.code), (Some(2), Some(2)), "{bad:?} {run:?}");
     bad.prints("NOT taken: ");
     assert!(bad.stderr.contains("--> typo.sql:") && bad.stderr == run.stderr, "{bad:?} {run:?}");
