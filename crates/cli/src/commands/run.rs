@@ -100,7 +100,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
 
 const KEEP: Flag = flag(
     "--keep",
-    "Keep the embedded database of a run without a target [default: a single run removes it after a clean audit]",
+    "Keep the embedded database of a run without a target, which is removed after a clean audit",
 );
 
 const LOAD_FLAGS: &[Flag] = &[
