@@ -4,11 +4,10 @@
 //! for long, and an outage only makes it wait. Must not contain SQL, or the rules for sharing a table.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use futures_util::future::{Either, select};
@@ -21,11 +20,10 @@ use highwater_model::event::Part;
 use highwater_model::plan::Plan;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
-use procfs::ProcError;
-use procfs::process::Process;
 use tokio::sync::oneshot;
 
 use crate::canary::UncomparedColumn;
+use crate::holders::{HeldToken, holder_of, is_at_work, this_process};
 use crate::meeting::{Meeting, ON_PLAN, is_stopped};
 use crate::request::Observer;
 use crate::time_limits::within;
@@ -36,35 +34,6 @@ use highwater_driver::interrupts::{Interrupter, Interrupts};
 const RENEWAL_LIMIT: Nanos = Nanos::from_secs(5);
 /// Time limit for releasing tables.
 const END_LIMIT: Nanos = Nanos::from_secs(5);
-/// Maximum characters of an owner's name.
-const NAME_CHARACTERS_MAX: usize = 80;
-
-/// Tokens that runs of this process hold.
-static HELD_HERE: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-
-/// The token of a run of this process, while it holds its tables. If a busy target could not release a lease, the
-/// target still has it and this process still runs: the next run recognizes by the token that no run holds it.
-pub(crate) struct HeldToken(String);
-
-impl HeldToken {
-    fn new(token: String) -> Self {
-        let mut held = HELD_HERE.lock().unwrap_or_else(PoisonError::into_inner);
-        held.insert(token.clone());
-        Self(token)
-    }
-
-    fn is_held_here(token: &str) -> bool {
-        let held = HELD_HERE.lock().unwrap_or_else(PoisonError::into_inner);
-        held.contains(token)
-    }
-}
-
-impl Drop for HeldToken {
-    fn drop(&mut self) {
-        let mut held = HELD_HERE.lock().unwrap_or_else(PoisonError::into_inner);
-        held.remove(&self.0);
-    }
-}
 
 /// The tables of a run, held until this is ended.
 pub(crate) struct HeldLeases {
@@ -472,54 +441,5 @@ impl Heart {
             interrupter.interrupt();
         }
         Ok(admin)
-    }
-}
-
-/// The state of a lease's holder, as far as this machine can see it.
-pub fn holder_of(lease: &Lease) -> Holder {
-    lease.holder(|owner| is_at_work(owner, &lease.token))
-}
-
-/// Identifies this process to others.
-fn this_process() -> Owner {
-    let started = Process::myself().and_then(|process| process.stat());
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let user = std::env::var("USER").unwrap_or_else(|_| "unknown".to_owned());
-    let name = format!("{user}@{host}");
-    // Another run prints this text, so it must not contain terminal control characters.
-    let is_plain = |c: &char| c.is_ascii_graphic();
-    Owner {
-        name: name.chars().filter(is_plain).take(NAME_CHARACTERS_MAX).collect(),
-        machine: machine().unwrap_or_default(),
-        process: std::process::id(),
-        started: started.map_or(0, |stat| stat.starttime),
-    }
-}
-
-/// The boot id of this machine, and the PID namespace.
-fn machine() -> Option<String> {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
-    Some(format!("{} {}", boot.trim(), namespace.display()))
-}
-
-/// Whether the holder of a token is running; `None` for a holder on another machine.
-fn is_at_work(owner: &Owner, token: &str) -> Option<bool> {
-    if *owner == this_process() {
-        return Some(HeldToken::is_held_here(token));
-    }
-    is_running(owner)
-}
-
-/// Whether a process of this machine is running; `None` for one of another machine.
-fn is_running(owner: &Owner) -> Option<bool> {
-    if owner.machine.is_empty() || machine()? != owner.machine {
-        return None;
-    }
-    let number = i32::try_from(owner.process).ok()?;
-    match Process::new(number).and_then(|process| process.stat()) {
-        Ok(stat) => Some(stat.starttime == owner.started),
-        Err(ProcError::NotFound(_)) => Some(false),
-        Err(_) => None,
     }
 }

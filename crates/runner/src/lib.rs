@@ -9,6 +9,7 @@ pub mod ceilings;
 pub mod control;
 mod estimate;
 mod executor;
+pub mod holders;
 pub mod leases;
 pub mod ledger;
 pub mod meeting;

@@ -19,7 +19,7 @@ use highwater_model::record::{Record, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
-use crate::leases::holder_of;
+use crate::holders::holder_of;
 use crate::request::Observer;
 use crate::store;
 

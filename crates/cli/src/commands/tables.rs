@@ -11,7 +11,8 @@ use highwater_model::display::{count, duration};
 use highwater_model::units::Seed;
 use highwater_model::user_error::UserError;
 use highwater_report::part_line;
-use highwater_runner::leases::{drop_tables, holder_of};
+use highwater_runner::holders::holder_of;
+use highwater_runner::leases::drop_tables;
 
 use super::check::{fact, table};
 use crate::grammar::flags::{CONFIG, NO_COLOR, OUTPUT};
