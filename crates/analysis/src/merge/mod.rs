@@ -21,8 +21,8 @@ use std::collections::BTreeSet;
 
 use highwater_model::plan::{PhaseKind, Share, SteadinessRule};
 use highwater_model::record::{
-    AuditRecord, AuditStatus, Change, Expectation, ResolvedBatches, ResultRecord, RunRecord,
-    StreamRecord, WINDOW_NS,
+    AuditRecord, AuditStatus, Change, Expectation, IncidentKind, ResolvedBatches, ResultRecord,
+    RunRecord, StreamRecord, WINDOW_NS,
 };
 use highwater_model::units::Nanos;
 
@@ -319,6 +319,12 @@ fn expectations(share: &RunRecord) -> Result<&[Expectation], (AuditStatus, Strin
             let why = audit.error.as_deref().unwrap_or("no reason recorded");
             Err((status, format!("share {index}: {why}")))
         }
+        _ if is_killed(share) => {
+            let error = format!(
+                "share {index} was killed, and only its ledger has what it wrote: `highwater audit` compares that"
+            );
+            Err((AuditStatus::Failed, error))
+        }
         _ if audit.acknowledged == 0 && audit.unknown == 0 => Ok(&[]),
         (status, _) => {
             let why = audit.error.as_deref().unwrap_or("no reason recorded");
@@ -326,6 +332,11 @@ fn expectations(share: &RunRecord) -> Result<&[Expectation], (AuditStatus, Strin
             Err((status, error))
         }
     }
+}
+
+/// Whether a share's process was killed: its journal misses what it sent last, even if it has counted nothing.
+fn is_killed(share: &RunRecord) -> bool {
+    share.incidents.iter().any(|incident| incident.kind == IncidentKind::Killed)
 }
 
 fn compare(audit: &mut AuditRecord, shares: &[&RunRecord], tables: &[Expectation]) {

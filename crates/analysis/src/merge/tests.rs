@@ -6,8 +6,8 @@ use highwater_model::judgment::{Data, Measurement, ReasonCode};
 use highwater_model::plan::{Pace, PhaseKind, Unit};
 use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::record::{
-    AuditRecord, AuditStatus, Change, Expectation, ExpectedBucket, FoundBucket, IncidentKind,
-    InterventionRecord, MeetingRecord, PhaseRecord, Windows,
+    AuditRecord, AuditStatus, Change, Expectation, ExpectedBucket, FoundBucket, Incident,
+    IncidentKind, InterventionRecord, MeetingRecord, PhaseRecord, Windows,
 };
 use highwater_model::units::Nanos;
 
@@ -290,6 +290,20 @@ fn an_audit_that_failed_on_one_share_verifies_nothing() {
     let merged = merge(&shares).unwrap();
     assert_eq!(merged.judgments.data.value, Data::Unverified);
     assert_eq!(merged.audit.error.unwrap(), "share 3: timeout: 60 s");
+}
+
+/// It has counted nothing yet, but the last second before that is in no journal.
+#[test]
+fn a_killed_share_that_counted_nothing_may_have_written_rows() {
+    let mut shares = three();
+    shares[2].audit = AuditRecord::default();
+    shares[2].incidents.push(Incident::new(IncidentKind::Killed, "share 3/3"));
+    for share in &mut shares[..2] {
+        share.audit.expectations[0].found[0].rows += 100;
+    }
+    let merged = merge(&shares).unwrap();
+    assert_eq!(merged.judgments.data.value, Data::Unverified, "{:?}", merged.audit);
+    assert!(merged.audit.error.unwrap().starts_with("share 3 was killed"));
 }
 
 #[test]
