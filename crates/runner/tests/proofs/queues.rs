@@ -29,13 +29,15 @@
 //!
 //! All tolerances are four standard deviations; seeds are fixed.
 
+use highwater_analysis as analysis;
 use highwater_analysis::queueing::{MD1, MMc};
 use highwater_model::histogram::LatencyHistogram;
 use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode};
 use highwater_model::plan::{Arrivals, Objective};
-use highwater_model::record::ResultRecord;
+use highwater_model::record::{ResultRecord, RunRecord};
 use highwater_model::units::Nanos;
 
+use crate::shares::begin_together;
 use crate::support::{Job, measured, number, one_node, open, seconds};
 
 const DEVIATIONS: f64 = 4.0;
@@ -137,7 +139,7 @@ enum Where {
     Door,
 }
 
-fn run(queue: Queue, at: Where, ops: u32) -> ResultRecord {
+fn job(queue: Queue, at: Where, ops: u32) -> Job {
     let service = match queue.service {
         Service::Exponential => "exp",
         Service::Constant => "constant",
@@ -157,11 +159,15 @@ fn run(queue: Queue, at: Where, ops: u32) -> ResultRecord {
     // Ten times the relaxation time of the slowest queue, 1 / (μ (1 − √ρ)²) at 90%.
     job.warm_up = Nanos::from_secs(4);
     job.step = Nanos::from_secs(u64::from(ops) / rate);
-    measured(&job.run().record, "latest-metrics").clone()
+    job
 }
 
 fn check(queue: Queue, at: Where, ops: u32) {
-    let result = run(queue, at, ops);
+    let record = job(queue, at, ops).run().record;
+    check_result(queue, at, measured(&record, "latest-metrics"));
+}
+
+fn check_result(queue: Queue, at: Where, result: &ResultRecord) {
     let case = format!("{queue:?} at the {at:?}");
     // Ops still queued at the end of the phase are dropped; they are too few to matter.
     assert!(result.dropped * 500 < result.offered, "{case}: {} dropped", result.dropped);
@@ -237,6 +243,21 @@ fn a_queue_responds_according_to_theory() {
 #[test]
 fn sessions_at_the_door_are_the_servers_of_one_queue_first_come_first_served() {
     check_all(Where::Door, 1);
+}
+
+/// n load generators with c sessions together are n queues with c / n sessions each, and not one with c.
+#[test]
+fn the_sessions_of_several_shares_are_as_many_queues() {
+    let whole = Queue { service: Service::Exponential, servers: 4, per_cent: 80 };
+    for of in [1, 2, 4] {
+        let job = job(whole, Where::Door, 160_000);
+        let mut shares: Vec<RunRecord> =
+            (1..=of).map(|index| job.share_of(index, of).run().record).collect();
+        begin_together(&mut shares);
+        let merged = analysis::merge(&shares).unwrap();
+        let each = Queue { servers: whole.servers / of, ..whole };
+        check_result(each, Where::Door, measured(&merged, "latest-metrics"));
+    }
 }
 
 #[test]
