@@ -1,24 +1,47 @@
-//! The end of a run in several shares: the lowest share that is there merges what all have stored below one `-o` folder,
-//! prints the one summary, and has the one exit code; all others end with success.
+//! Several load generators as one run or experiment: whether they can meet, and what each of them prints and returns. The
+//! lowest share that is there prints the one summary, and has the one exit code; all others end with success.
 //!
-//! Must not measure, and must not read the others' records before they have announced them.
+//! Must not measure or merge.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use highwater_analysis as analysis;
 use highwater_driver::interrupts::{Interrupter, Interrupts};
 use highwater_driver::{Capabilities, Target};
+use highwater_experiment::shares::{ExperimentShare, merge, wait_for_others};
 use highwater_model::plan::{Plan, Share};
-use highwater_model::record::{Record, RunRecord};
-use highwater_model::user_error::{UserError, UserErrorKind};
+use highwater_model::record::{ExperimentRecord, IncidentKind, RunRecord};
+use highwater_model::user_error::UserError;
 use highwater_runner::leases::KeptLeases;
-use highwater_runner::meeting::stored_shares;
-use highwater_runner::record;
-use highwater_runner::request::{MeetingRequest, Silent};
-use highwater_runner::store::RunDirectory;
+use highwater_runner::request::MeetingRequest;
+use highwater_runner::stored_shares::suffix;
 
-use crate::intent::RunIntent;
+use crate::commands::audit;
+use crate::intent::{RunIntent, resolve};
+use crate::layers::Layers;
 use crate::{exit, line_streams, prepare, terminal};
+
+/// Reports which share this is, if the launcher decides that.
+pub(crate) fn report(layers: &Layers) -> Result<(), UserError> {
+    if let Some(launched) = resolve::launched_share(layers)? {
+        terminal::note(&format!("{launched}\n"));
+    }
+    Ok(())
+}
+
+/// Shares are parts of one load on one target. A target in this process, or in a new file, would be a different one for
+/// each share, so their results could not be merged.
+pub(crate) fn check(settings: &RunIntent) -> Result<(), UserError> {
+    if settings.plan.share.of == 1 {
+        return Ok(());
+    }
+    let capabilities = prepare::open(settings, &settings.targets, &settings.out)?.capabilities();
+    let fresh = capabilities.embedded && settings.targets.iter().all(|url| url.path.is_empty());
+    if !(capabilities.simulated || fresh) {
+        return Ok(());
+    }
+    let own = "--share: each process would load a target of its own";
+    Err(UserError::usage(own).with_hint("name a server, or a file that all shares open"))
+}
 
 /// How the shares of this run meet; absent with a start that the user gives, or on a target without a place for it.
 pub(crate) fn meets(
@@ -29,24 +52,47 @@ pub(crate) fn meets(
     let Capabilities { stores_values, simulated, .. } = target.capabilities();
     let has_place = stores_values && !simulated;
     let meets = settings.plan.share.of > 1 && settings.start_at.is_none() && has_place;
-    let request =
-        || MeetingRequest { wait: settings.wait_for_shares, interrupter: interrupter.clone() };
+    let request = || MeetingRequest {
+        wait: settings.wait_for_shares,
+        store: settings.out.clone(),
+        interrupter: interrupter.clone(),
+    };
     meets.then(request)
+}
+
+/// The part of an experiment that this load generator runs; absent if it is the only one.
+pub(crate) fn of_experiment(
+    settings: &RunIntent,
+    interrupter: &Interrupter,
+) -> Result<Option<ExperimentShare>, UserError> {
+    check(settings)?;
+    if settings.plan.share.of == 1 {
+        return Ok(None);
+    }
+    let target = prepare::open(settings, &settings.targets, &settings.out)?;
+    let Some(meets) = meets(settings, target.as_ref(), interrupter) else {
+        let message = "--share: this target stores nothing, so the shares have no place to meet between two runs";
+        return Err(UserError::usage(message).with_hint(
+            "name a database; or use `highwater run`, whose shares can begin by --start-at",
+        ));
+    };
+    Ok(Some(ExperimentShare::new(settings.plan.share.clone(), meets)))
 }
 
 /// The ID of a run's directory, which is that of the whole run with the share's number.
 pub(crate) fn id(workload: &str, plan: &Plan) -> String {
-    let whole = prepare::id("", workload, &plan.hash());
-    format!("{whole}{}", suffix(&plan.share))
+    format!("{}{}", prepare::id("", workload, &plan.hash()), suffix(&plan.share))
 }
 
-fn suffix(share: &Share) -> String {
-    if share.of > 1 { format!("-share-{}", share.index) } else { String::new() }
+/// The ID of this share's part of an experiment, which the first share records.
+pub(crate) fn of_part(whole: &str, share: &Share) -> String {
+    if share.index == 1 { whole.to_owned() } else { format!("{whole}{}", suffix(share)) }
 }
 
 /// Waits until all shares have ended. The lowest one merges them; returns the exit code.
 pub(crate) fn conclude(
     settings: &RunIntent,
+    meets: &MeetingRequest,
     leases: &KeptLeases,
     own: &RunRecord,
     directory: &str,
@@ -55,52 +101,47 @@ pub(crate) fn conclude(
     let directory = Path::new(directory);
     let Share { index, of, .. } = own.plan.definition.share;
     terminal::note(&format!("share {index} of {of} has ended; waiting for the others\n"));
-    // Whoever merges the shares moves their directories into that of the whole.
-    let is_concluded = || !directory.exists();
-    match leases.wait_to_conclude(&Silent, interrupts, &is_concluded) {
-        Ok(true) if directory.exists() => {}
-        Ok(_) => return Ok(exit::SUCCESS),
-        Err(error) => return Err(not_merged(&error.message, &settings.out)),
+    if !wait_for_others(meets, leases, directory, interrupts)? {
+        return Ok(exit::SUCCESS);
     }
-    let shares = stored(settings, own)?;
-    let records: Vec<&RunRecord> = shares.iter().map(|(_, record)| record).collect();
-    let mut merged =
-        analysis::merge(&records).map_err(|error| not_merged(&error.to_string(), &settings.out))?;
-    let first = &records[0].header.id;
-    let id = first.strip_suffix(&suffix(&records[0].plan.definition.share)).unwrap_or(first);
-    let whole = prepare::directory(&settings.out, id, &merged.plan.definition)?;
-    merged.header.id = whole.id();
-    whole.write_record(&merged)?;
-    for (path, record) in &shares {
-        take_in(&whole, path, record.plan.definition.share.index);
-    }
+    let (mut merged, whole) = merge(meets, own, directory, |merged, id| {
+        prepare::directory(&settings.out, id, &merged.plan.definition)
+    })?;
     leases.wait_until_alone();
-    line_streams::record(&settings.output, (&merged).into(), &whole.path().display().to_string())
-}
-
-/// The shares that met with this one, as they are stored.
-fn stored(settings: &RunIntent, own: &RunRecord) -> Result<Vec<(PathBuf, RunRecord)>, UserError> {
-    let mut shares = Vec::new();
-    for share in stored_shares(&settings.out, own)? {
-        if let Record::Run(run) = record::read(&share.path)? {
-            shares.push((share.path, *run));
+    let whole = {
+        let path = whole.path().to_owned();
+        // Its end is that of the run: another process may read it.
+        drop(whole);
+        path
+    };
+    if merged.incidents.iter().any(|incident| incident.kind == IncidentKind::Killed) {
+        // The ledger of a share that was killed has what it had written until then.
+        match audit_again(settings, &whole, &merged) {
+            Ok(audited) => merged = audited,
+            Err(error) => terminal::warn(&error.message),
         }
     }
-    Ok(shares)
+    line_streams::record(&settings.output, (&merged).into(), &whole.display().to_string())
 }
 
-/// Moves a share's directory into that of the whole; where it stays, it can still be shown.
-fn take_in(whole: &RunDirectory, share: &Path, index: u32) {
-    if let Err(error) = whole.take_in_share(share, index) {
-        terminal::warn(&error.message);
+fn audit_again(
+    settings: &RunIntent,
+    whole: &Path,
+    merged: &RunRecord,
+) -> Result<RunRecord, UserError> {
+    let target = prepare::open(settings, &prepare::with_password(settings)?, &settings.out)?;
+    let limit = merged.plan.definition.audit.limit;
+    audit::audit_again(whole, merged, target, &settings.output, None, limit)
+}
+
+/// Prints the record of an experiment, unless that is the part of another share; returns the exit code.
+pub(crate) fn print_experiment(
+    settings: &RunIntent,
+    record: &ExperimentRecord,
+    place: &str,
+) -> Result<u8, UserError> {
+    if settings.plan.share.index > 1 {
+        return Ok(exit::SUCCESS);
     }
-}
-
-fn not_merged(why: &str, out: &Path) -> UserError {
-    let message = format!("the shares were not merged: {why}");
-    UserError::new(UserErrorKind::MissingShare, message).with_hint(format!(
-        "the shares need one folder for -o, which all of them see; what was measured is below {}: merge it with \
-         `highwater show SHARE…`",
-        out.display()
-    ))
+    line_streams::record(&settings.output, record.into(), place)
 }

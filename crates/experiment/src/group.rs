@@ -7,11 +7,11 @@ use highwater_analysis::group::{GroupStep, seen};
 use highwater_model::event::{Event, Trial};
 use highwater_model::group::{GroupOutcome, GroupRecord, GroupTrial};
 use highwater_model::judgment::RunEnding;
-use highwater_model::record::{ExperimentRecord, RunRecord};
+use highwater_model::record::{ExperimentRecord, Question, RunRecord};
 use highwater_model::units::Nanos;
 
 use crate::trial_loop::{
-    BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial, number, progress, took,
+    BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial, number, progress, take_trials, took,
 };
 use crate::trials::NextTrial;
 
@@ -73,6 +73,14 @@ impl Experiment for GroupRecord {
         self.trials.push(trial.clone());
         let unit = self.unit;
         Event::Repeated { trial, unit }
+    }
+
+    fn take_over(&mut self, recorded: Question) -> bool {
+        let Question::Group(other) = recorded else {
+            return false;
+        };
+        let is_same = other.definition_hash == self.definition_hash;
+        is_same && take_trials(&mut self.trials, other.trials)
     }
 
     fn take_back(&mut self) -> bool {

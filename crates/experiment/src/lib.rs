@@ -9,6 +9,7 @@
 mod group;
 pub mod scale;
 mod search;
+pub mod shares;
 mod trial_loop;
 pub mod trials;
 mod tune;

@@ -123,6 +123,19 @@ impl Experiment for ScaleRecord {
         Event::Sized { trial, unit }
     }
 
+    fn take_over(&mut self, recorded: Question) -> bool {
+        let Question::Scale(other) = recorded else {
+            return false;
+        };
+        let trials = |scale: &Self| scale.alone.trials.len() + scale.trials.len();
+        let is_same = other.definition_hash == self.definition_hash;
+        let accepts = is_same && trials(&other) >= trials(self);
+        if accepts {
+            (self.alone.trials, self.trials) = (other.alone.trials, other.trials);
+        }
+        accepts
+    }
+
     fn take_back(&mut self) -> bool {
         self.outcome = None;
         let last = self.trials.pop().or_else(|| self.alone.trials.pop());

@@ -8,14 +8,15 @@ use highwater_analysis::search::{
 };
 use highwater_model::event::{Event, ExperimentProgress, Trial};
 use highwater_model::plan::{Pace, PhaseKind, Plan};
-use highwater_model::record::{ExperimentRecord, RunRecord};
+use highwater_model::record::{ExperimentRecord, Question, RunRecord};
 use highwater_model::search::{
     NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchRecord,
 };
 use highwater_model::units::Nanos;
 
 use crate::trial_loop::{
-    BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial, number, progress, took, within,
+    BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial, number, progress, take_trials, took,
+    within,
 };
 use crate::trials::NextTrial;
 
@@ -109,6 +110,14 @@ impl Experiment for SearchRecord {
         };
         self.probes.push(probe.clone());
         Event::Probed(probe)
+    }
+
+    fn take_over(&mut self, recorded: Question) -> bool {
+        let Question::Search(other) = recorded else {
+            return false;
+        };
+        let is_same = other.definition_hash == self.definition_hash;
+        is_same && take_trials(&mut self.probes, other.probes)
     }
 
     fn take_back(&mut self) -> bool {

@@ -13,12 +13,13 @@ use highwater_model::display::duration;
 use highwater_model::event::{Event, ExperimentProgress, Trial};
 use highwater_model::plan::{PhaseKind, Plan};
 use highwater_model::quantity::print_instant;
-use highwater_model::record::{ExperimentRecord, RunRecord};
+use highwater_model::record::{ExperimentRecord, Question, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 use highwater_runner::request::{Observer, RunRequest};
 use highwater_runner::store::{PROBES, RunDirectory};
 
+use crate::shares::ExperimentShare;
 use crate::trials::{NextTrial, PreparedTrial, TargetPreparation, TrialMaker, TrialPlace, Trials};
 
 /// The next trial.
@@ -95,6 +96,10 @@ pub trait Experiment: Clone {
     /// Adds the completed trial; returns its event.
     fn keep(&mut self, requested: NextTrial<Self::Trial>, finished: FinishedTrial<'_>) -> Event;
 
+    /// Replaces the trials by those that another share has recorded; returns false, and keeps its own, if that is another
+    /// experiment, or has fewer of them.
+    fn take_over(&mut self, recorded: Question) -> bool;
+
     /// Removes the last trial; returns whether there was one.
     fn take_back(&mut self) -> bool;
 
@@ -131,6 +136,8 @@ pub struct ExperimentRun<'a, E, M> {
     pub maker: &'a M,
     /// The pauses of the experiment that it resumes.
     pub pauses: Vec<InterventionRecord>,
+    /// Absent if no other load generator takes part.
+    pub share: Option<ExperimentShare>,
 }
 
 /// Runs an experiment to completion, and returns its record. The target is left idle for `settle` before each trial
@@ -188,7 +195,7 @@ impl<'a, E: Experiment, M: TrialMaker<E::Trial>> Running<'a, E, M> {
     ) -> Self {
         Self {
             experiment: run.experiment,
-            trials: Trials::new(run.directory, settle, observer, interrupts, run.pauses),
+            trials: Trials::new(run.directory, settle, observer, interrupts, run.pauses, run.share),
             maker: run.maker,
             upcoming: None,
         }
@@ -212,7 +219,13 @@ impl<'a, E: Experiment, M: TrialMaker<E::Trial>> Running<'a, E, M> {
     fn advance(&mut self) -> Result<Option<ExperimentRecord>, UserError> {
         let Self { experiment, trials, maker, upcoming } = self;
         let made = match upcoming.take() {
-            Some(next) => Some(run_trial(experiment, trials, *maker, next)?),
+            Some(next) => {
+                let made = run_trial(experiment, trials, *maker, next)?;
+                if made.is_some() {
+                    trials.follow_first(&mut |recorded| experiment.take_over(recorded))?;
+                }
+                Some(made)
+            }
             None => None,
         };
         if matches!(made, Some(None)) {
@@ -263,15 +276,16 @@ fn run_trial<E: Experiment, M: TrialMaker<E::Trial>>(
         }
         TrialRequest::Stopped => return Ok(None),
     };
-    let (plan, run) = (request.plan.clone(), format!("{PROBES}/{}", request.directory.id()));
-    let Some(ran) = trials.run(request, &begin, experiment.holds_tables())? else {
+    let plan = request.plan.clone();
+    let id = if place.share.is_some() { name.clone() } else { request.directory.id() };
+    let Some(ran) = trials.run(request, &name, &begin, experiment.holds_tables())? else {
         return Ok(None);
     };
     let finished = FinishedTrial {
         record: trials.record_of(&ran),
         nested: None,
         plan: Some(plan),
-        run,
+        run: format!("{PROBES}/{id}"),
         started_at: ran.started_at,
         settled: ran.settled,
         ready: place.ready.take(),
@@ -302,7 +316,9 @@ fn trial_request<E: Experiment, M: TrialMaker<E::Trial>>(
     };
     let PreparedTrial { plan, request } = prepared;
     let plan = experiment.cut(&requested.trial, plan);
-    let directory = place.experiment.create_trial(&place.name, &plan)?;
+    let name =
+        place.share.as_ref().map_or_else(|| place.name.clone(), |share| share.name(&place.name));
+    let directory = place.experiment.create_trial(&name, &plan)?;
     match request(plan, directory.clone()) {
         Ok(request) => Ok(TrialRequest::Run(Box::new(request))),
         Err(error) => {
@@ -459,6 +475,15 @@ pub(crate) fn progress(
 pub(crate) fn within(progress: &ExperimentProgress, takes: u64) -> Nanos {
     let rest = progress.budget.map(|budget| budget.saturating_sub(progress.spent).0);
     Nanos(takes.min(rest.unwrap_or(u64::MAX)))
+}
+
+/// Replaces trials by those of another share, unless it has fewer; returns whether it did.
+pub(crate) fn take_trials<T>(own: &mut Vec<T>, other: Vec<T>) -> bool {
+    let accepts = other.len() >= own.len();
+    if accepts {
+        *own = other;
+    }
+    accepts
 }
 
 /// The number of the next trial.

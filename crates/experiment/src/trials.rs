@@ -14,15 +14,18 @@ use highwater_driver::interrupts::Interrupts;
 use highwater_model::control::{Change, InterventionRecord};
 use highwater_model::event::{Event, Part, WarningKind};
 use highwater_model::plan::Plan;
-use highwater_model::record::{ExperimentRecord, Incident, IncidentKind, RunRecord, TableStart};
+use highwater_model::record::{
+    ExperimentRecord, Incident, IncidentKind, Question, RunRecord, TableStart,
+};
 use highwater_model::scale::WarmUpRun;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_runner::leases::KeptLeases;
-use highwater_runner::request::{Observer, RunEnding, RunRequest, kept_in};
+use highwater_runner::request::{Observer, RunEnd, RunEnding, RunRequest, kept_in};
 use highwater_runner::run;
 use highwater_runner::store::RunDirectory;
 
+use crate::shares::{ExperimentShare, with_advice};
 use crate::trial_loop::loaded;
 
 /// Completed trials, and the state for the next one.
@@ -50,6 +53,8 @@ pub(crate) struct Trials<'a> {
     clock: RealClock,
     /// Pauses by the user, including those before it was resumed.
     pauses: Vec<InterventionRecord>,
+    /// Absent if no other load generator takes part.
+    share: Option<ExperimentShare>,
 }
 
 /// A completed trial.
@@ -69,6 +74,7 @@ impl<'a> Trials<'a> {
         observer: &'a Rc<dyn Observer>,
         interrupts: &'a Interrupts,
         pauses: Vec<InterventionRecord>,
+        share: Option<ExperimentShare>,
     ) -> Self {
         Self {
             observer: kept_in(&directory, Rc::clone(observer)),
@@ -83,6 +89,7 @@ impl<'a> Trials<'a> {
             leases: BTreeMap::new(),
             clock: RealClock::start(),
             pauses,
+            share,
         }
     }
 
@@ -148,6 +155,7 @@ impl<'a> Trials<'a> {
             observer: Rc::clone(self.of_runs),
             interrupts: self.interrupts.clone(),
             ready: RefCell::default(),
+            share: self.share.clone(),
         }
     }
 
@@ -156,6 +164,7 @@ impl<'a> Trials<'a> {
     pub(crate) fn run(
         &mut self,
         request: RunRequest,
+        name: &str,
         begin: &Event,
         holds_tables: bool,
     ) -> Result<Option<CompletedRun>, UserError> {
@@ -169,12 +178,11 @@ impl<'a> Trials<'a> {
         }
         self.observer.event(begin);
         let started_at = request.started_at.clone();
-        let (observer, interrupts) = (Rc::clone(self.of_runs), self.interrupts.clone());
-        let leases = holds_tables.then(|| {
+        let leases = (holds_tables || self.share.is_some()).then(|| {
             let of_target = self.leases.entry(request.target.urls());
             of_target.or_default().clone()
         });
-        let ran = run::one_of(request, observer, interrupts, leases);
+        let ran = self.run_part(request, name, leases);
         // A run stopped during preparation does not count; the first trial reports it itself.
         if matches!(&ran, Err(error) if error.kind == UserErrorKind::Interrupted)
             && self.is_stopped()
@@ -191,6 +199,42 @@ impl<'a> Trials<'a> {
             self.last = Some(end.record);
         }
         Ok(Some(CompletedRun { reached, started_at, settled }))
+    }
+
+    /// Executes this load generator's part of a trial, and returns the end of the whole.
+    fn run_part(
+        &self,
+        request: RunRequest,
+        name: &str,
+        leases: Option<KeptLeases>,
+    ) -> Result<RunEnd, UserError> {
+        let (observer, interrupts) = (Rc::clone(self.of_runs), self.interrupts.clone());
+        let (Some(share), Some(leases)) = (&self.share, &leases) else {
+            return run::one_of(request, observer, interrupts, leases);
+        };
+        let own = request.directory.path().to_owned();
+        let request = RunRequest { meets: Some(share.meets().clone()), ..request };
+        let ran = run::one_of(request, observer, interrupts, Some(leases.clone()));
+        let whole = ran.and_then(|end| {
+            share.whole(&end.record, &own, leases, self.interrupts, |merged| {
+                self.directory.create_trial(name, &merged.plan.definition)
+            })
+        });
+        // The next trial is another meeting.
+        leases.end();
+        whole.map_err(|error| with_advice(error, self.is_empty()))
+    }
+
+    /// Gives the first share's record of the experiment to `take_over` until that accepts it; does nothing in the first
+    /// share itself.
+    pub(crate) fn follow_first(
+        &self,
+        take_over: &mut dyn FnMut(Question) -> bool,
+    ) -> Result<(), UserError> {
+        match self.share.as_ref().filter(|share| !share.is_first()) {
+            Some(share) => share.follow(self.directory.path(), take_over),
+            None => Ok(()),
+        }
     }
 
     /// Whether the user stopped before the next trial, which is recorded; the first trial reports it itself.
@@ -276,7 +320,9 @@ impl<'a> Trials<'a> {
             interventions: self.pauses.clone(),
             ..conclude(last, self.directory.id())
         };
-        self.directory.write_record(&record)?;
+        if self.is_recorded_here() {
+            self.directory.write_record(&record)?;
+        }
         Ok(Some(record))
     }
 
@@ -289,9 +335,14 @@ impl<'a> Trials<'a> {
         });
     }
 
-    /// Removes the directory if nothing was run.
+    /// Whether this share has the experiment's record.
+    fn is_recorded_here(&self) -> bool {
+        self.share.as_ref().is_none_or(ExperimentShare::is_first)
+    }
+
+    /// Removes the directory if nothing was run, or if another share has the record.
     pub(crate) fn close(&self) {
-        if self.last.is_none() {
+        if self.last.is_none() || !self.is_recorded_here() {
             self.directory.discard();
         }
     }
@@ -346,6 +397,8 @@ pub struct TrialPlace {
     pub observer: Rc<dyn Observer>,
     /// Its stop requests.
     pub interrupts: Interrupts,
+    /// Absent if no other load generator takes part.
+    pub share: Option<ExperimentShare>,
     /// How the target was prepared before the trial; set by the code that prepares it.
     pub ready: RefCell<TargetPreparation>,
 }

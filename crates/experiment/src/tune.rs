@@ -5,12 +5,12 @@
 use highwater_analysis::tuning as policy;
 use highwater_analysis::tuning::{TrialFigures, TuneStep, end_early, measured};
 use highwater_model::event::{Event, Trial};
-use highwater_model::record::{ExperimentRecord, RunRecord};
+use highwater_model::record::{ExperimentRecord, Question, RunRecord};
 use highwater_model::tune::{NoBestReason, TrialPurpose, TrialRecord, TrialVerdict, TuneRecord};
 use highwater_model::units::Nanos;
 
 use crate::trial_loop::{
-    BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial, number, progress, took,
+    BudgetShortfall, Experiment, FinishedTrial, UpcomingTrial, number, progress, take_trials, took,
 };
 use crate::trials::NextTrial;
 
@@ -74,6 +74,14 @@ impl Experiment for TuneRecord {
         self.trials.push(trial.clone());
         let unit = self.unit;
         Event::Measured { trial, unit }
+    }
+
+    fn take_over(&mut self, recorded: Question) -> bool {
+        let Question::Tune(other) = recorded else {
+            return false;
+        };
+        let is_same = other.definition_hash == self.definition_hash;
+        is_same && take_trials(&mut self.trials, other.trials)
     }
 
     fn take_back(&mut self) -> bool {

@@ -26,6 +26,7 @@ pub mod source;
 mod stop;
 pub mod store;
 pub mod stored_audit;
+pub mod stored_shares;
 mod table_setup;
 mod target_polling;
 pub mod telemetry;

@@ -8,29 +8,26 @@
 //! could have written as a command: only who has reached what.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
 use highwater_driver::table_registry::{HEARTBEAT_OVERDUE, Holder, WATCH};
 use highwater_driver::{Admin, Lease, LeaseAction, Timeline};
 use highwater_model::display::duration;
 use highwater_model::event::{Event, Part};
 use highwater_model::plan::Plan;
-use highwater_model::record::{Record, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
 use crate::holders::holder_of;
 use crate::request::Observer;
-use crate::store;
 
 /// Time between two reads of the leases.
 const POLL: Nanos = Nanos::from_millis(500);
 /// From the first share's announcement to the begin: all others must read it, and read the clock, before.
 const AHEAD: Nanos = Nanos::from_secs(4);
-/// Maximum time for reading the clock. A clock of whole seconds ticks in this time.
-const CLOCK_LIMIT: Nanos = Nanos::from_millis(1_500);
-/// The clock is known well enough if the error is below this.
-const CLOCK_GOOD: Nanos = Nanos::from_millis(1);
+/// Maximum time for reading the clock. A clock of whole seconds ticks twice in this time.
+const CLOCK_LIMIT: Nanos = Nanos::from_millis(2_500);
+/// The clock is known well enough if the error is below this, of a fine clock and of one of whole seconds.
+const CLOCK_GOOD: [Nanos; 2] = [Nanos::from_millis(1), Nanos::from_millis(20)];
 /// Maximum number of reads for [`CLOCK_GOOD`], unless the clock has whole seconds.
 const CLOCK_READS: u32 = 8;
 /// Maximum error with which shares run together.
@@ -186,7 +183,12 @@ impl Meeting {
         loop {
             let leases = admin.leases(LeaseAction::Look).await?;
             if self.row_of_first(&leases, Stage::Begin).is_some() {
-                return self.read_clock(admin, timeline).await;
+                let begin = self.read_clock(admin, timeline).await;
+                if begin.is_err() {
+                    // The others have begun, and their load would be in vain.
+                    self.announce(admin, Stage::Stopped).await?;
+                }
+                return begin;
             }
             self.check_coming(&leases, timeline)?;
             let ready = self.reached(&leases, Stage::Ready);
@@ -346,37 +348,6 @@ impl Meeting {
     }
 }
 
-/// A share that began at a meeting, as it is stored.
-pub struct StoredShare {
-    /// Its number.
-    pub index: u32,
-    /// Its directory.
-    pub path: PathBuf,
-    /// See [`highwater_model::record::MeetingRecord::error_ns`].
-    pub error: Nanos,
-}
-
-/// The shares in a store that began together with this one, in order; of others, only those that have begun.
-///
-/// # Errors
-/// The store cannot be read.
-pub fn stored_shares(root: &Path, own: &RunRecord) -> Result<Vec<StoredShare>, UserError> {
-    let Some(met) = &own.meeting else {
-        return Ok(Vec::new());
-    };
-    let share = |path: PathBuf| {
-        let Some(Record::Run(run)) = store::read_draft(&path) else {
-            return None;
-        };
-        let meeting = run.meeting.filter(|meeting| meeting.id == met.id)?;
-        let index = run.plan.definition.share.index;
-        Some(StoredShare { index, path, error: Nanos(meeting.error_ns) })
-    };
-    let mut shares: Vec<StoredShare> = store::list(root)?.into_iter().filter_map(share).collect();
-    shares.sort_by_key(|share| share.index);
-    Ok(shares)
-}
-
 /// Whether the holder of a lease is running, as far as this machine and the heartbeat show.
 fn is_there(lease: &Lease) -> bool {
     match holder_of(lease) {
@@ -442,7 +413,8 @@ impl ClockReads {
         let (least, most) = self.bounds();
         let reads = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
         let is_fine = self.resolution() == RESOLUTIONS[0];
-        most.saturating_sub(least).0 / 2 <= CLOCK_GOOD.0 || (is_fine && reads >= CLOCK_READS)
+        let good = if is_fine { CLOCK_GOOD[0] } else { CLOCK_GOOD[1] };
+        most.saturating_sub(least).0 / 2 <= good.0 || (is_fine && reads >= CLOCK_READS)
     }
 
     /// The begin; servers whose clocks differ leave no common moment, and their difference is the error.

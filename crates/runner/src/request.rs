@@ -59,6 +59,8 @@ pub struct RunRequest {
 pub struct MeetingRequest {
     /// How long a share that has not come is waited for.
     pub wait: Nanos,
+    /// The folder below which all shares store their runs.
+    pub store: PathBuf,
     /// Stops this share, if the user stops another one.
     pub interrupter: Interrupter,
 }

@@ -19,9 +19,9 @@ use highwater_workload::Workload;
 use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, audit_unless};
 use crate::ledger::Ledger;
 use crate::ledger::stored::{StoredLedger, restore};
-use crate::meeting::{StoredShare, stored_shares};
 use crate::request::Observer;
 use crate::store::{self, LedgerLine, PageRenderer, RunDirectory};
+use crate::stored_shares::{StoredShare, stored_shares};
 use crate::table_setup::{DeclaredTables, ExistingTables, end_of, rows_in};
 use crate::{executor, record, table_setup};
 use highwater_driver::clock::{RealClock, RealTimeline};
@@ -147,7 +147,7 @@ fn read_ledgers(directory: &Path, record: &RunRecord) -> Result<Vec<ReadLedger>,
     if record.meeting.is_none() {
         return Err(no_ledger(record));
     }
-    let shares = stored_shares(&directory.join(store::SHARES), record)?;
+    let shares = stored_shares(store::list(&directory.join(store::SHARES))?, record);
     let read = |share: StoredShare| {
         let lines = store::read_ledger(&share.path)?.ok_or_else(|| no_ledger(record))?;
         Ok((lines, share.error))

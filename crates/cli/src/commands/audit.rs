@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_driver::{Target, TargetOptions, TargetUrl};
+use highwater_model::plan::AuditLevel;
 use highwater_model::record::{RecordRef, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
@@ -17,7 +18,7 @@ use crate::grammar::flags::{
 };
 use crate::grammar::{CommandSpec, Flag, flag, words};
 use crate::intent::resolve::{as_values, duration_above_zero, files, output, targets};
-use crate::intent::{WorkloadChoice, parsers};
+use crate::intent::{RunOutput, WorkloadChoice, parsers};
 use crate::layers::{Layers, has_scheme};
 use crate::line_streams::EventLog;
 use crate::prepare::{self, signals};
@@ -78,20 +79,33 @@ fn audit(layers: &Layers) -> Result<u8, UserError> {
     stored_files::of_target(&run, !now_at.is_empty())?;
     let stored = record::read(&run)?;
     let measured = RecordRef::from(&stored).measured_run().run;
+    let target = target_of(measured, now_at, &out)?;
+    let audited = audit_again(&run, measured, target, &output, level, limit)?;
+    line_streams::record(&output, (&audited).into(), &run.display().to_string())
+}
+
+/// Audits a stored run from its ledger, or from those of its shares; returns its record with the findings.
+pub(crate) fn audit_again(
+    run: &Path,
+    record: &RunRecord,
+    target: Arc<dyn Target>,
+    output: &RunOutput,
+    level: Option<AuditLevel>,
+    limit: Nanos,
+) -> Result<RunRecord, UserError> {
     let log = EventLog::open(output.events.as_ref())?;
     let observer =
-        line_streams::observer(&output, log.as_ref(), None, || Rc::new(Progress::of_run(None)));
+        line_streams::observer(output, log.as_ref(), None, || Rc::new(Progress::of_run(None)));
     let request = StoredAuditRequest {
-        workload: workload_of(measured)?,
-        target: target_of(measured, now_at, &out)?,
-        run: run.clone(),
+        workload: workload_of(record)?,
+        target,
+        run: run.to_owned(),
         level,
         limit,
         now: prepare::now(Nanos::SECOND),
         page: prepare::page,
     };
-    let audited = audit_stored(request, observer, signals()?)?;
-    line_streams::record(&output, (&audited).into(), &run.display().to_string())
+    audit_stored(request, observer, signals()?)
 }
 
 /// The workload of a stored run, from its name or its files.

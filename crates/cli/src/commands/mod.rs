@@ -1,6 +1,6 @@
 //! The commands, one module each: grammar and implementation.
 
-mod audit;
+pub(crate) mod audit;
 pub(crate) mod check;
 mod clean;
 mod cluster;

@@ -33,7 +33,7 @@ use crate::cluster_file::on_cluster;
 use crate::grammar::flags::{
     ARRIVALS, AUDIT, AUDITED, BOUNDS, CLUSTER, CONFIG, DATA, DRY_RUN, LENGTH, LITERALS, LOAD,
     MAX_CPU, MIN_RATE, NO_COLOR, OBJECTIVES, OUTPUT, PLAN, PROGRESS, RATE, RETRIES, ROWS, RUNNING,
-    SESSIONS, STORED, TABLES, THINK, TIMEOUT, TUNED, WARM_UP,
+    SESSIONS, SHARED, SHARES, STORED, TABLES, THINK, TIMEOUT, TUNED, WARM_UP,
 };
 use crate::grammar::{CommandSpec, Flag, Reach, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::{RunIntent, StartAt, parsers, resolve, streams};
@@ -59,7 +59,8 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (OBJECTIVES, BOUNDS),
         (OBJECTIVES, &[MIN_RATE, MAX_CPU]),
         (AUDIT, AUDITED),
-        ("Several load generators", SEVERAL_LOAD_GENERATORS_FLAGS),
+        (SHARES, SHARED),
+        (SHARES, &[START_AT]),
         ("Several runs", SEVERAL_RUNS_FLAGS),
         (OUTPUT, STORED),
         (OUTPUT, &[KEEP, PROGRESS, PLAN, CONFIG, NO_COLOR]),
@@ -91,9 +92,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       the second of four load generators",
     run: |layers| {
         let settings = RepeatIntent::resolve(&on_cluster(layers)?)?;
-        if let Some(launched) = resolve::launched_share(layers)? {
-            terminal::note(&format!("{launched}\n"));
-        }
+        shares::report(layers)?;
         repeat(&settings)
     },
 };
@@ -153,24 +152,11 @@ const LENGTH_FLAGS: &[Flag] = &[
     ),
 ];
 
-const SEVERAL_LOAD_GENERATORS_FLAGS: &[Flag] = &[
-    flag(
-        "--share <i/n>",
-        "Run part i of n of the plan; `auto` takes both from the program that starts the load generators, such as \
-         srun, mpirun, or a Kubernetes indexed Job. Shares begin together, and end as one run",
-    )
-    .default("1/1"),
-    flag(
-        "--start-at <TIME>",
-        "Start at a time (2026-11-20T18:30:00Z) or after a delay (+10s) [default: now]",
-    )
-    .once(),
-    flag(
-        "--wait-for-shares <DURATION>",
-        "End with exit code 3 if a share has not come within DURATION",
-    )
-    .default("1m"),
-];
+const START_AT: Flag = flag(
+    "--start-at <TIME>",
+    "Start at a time (2026-11-20T18:30:00Z) or after a delay (+10s) [default: now]",
+)
+.once();
 
 const SEVERAL_RUNS_FLAGS: &[Flag] = &[
     flag("--repeat <N>", "Run N times, in one directory, to see run-to-run variation").default("1"),
@@ -484,7 +470,7 @@ pub(super) fn run(settings: &RunIntent) -> Result<u8, UserError> {
         let json = serde_json::to_string_pretty(&plan).unwrap_or_default();
         return terminal::data(&format!("{json}\n")).map(|()| exit::SUCCESS);
     }
-    check_share(settings, &urls)?;
+    shares::check(settings)?;
     check_start(settings)?;
     prepare::warn_about_audit(&workload, &plan);
     prepare::report_length(settings, &workload, &plan);
@@ -498,13 +484,14 @@ pub(super) fn run(settings: &RunIntent) -> Result<u8, UserError> {
     let stored = StoredPlan::new(plan, directory, None);
     let request = prepare::request(settings, workload, stored, &urls)?;
     let meets = shares::meets(settings, request.target.as_ref(), &interrupter);
+    let met = meets.clone();
     let request = RunRequest { controls, meets, ..request };
     let leases = request.meets.as_ref().map(|_| KeptLeases::default());
     let interrupts = stops.interrupts;
     let ended = execute(settings, request, interrupts.clone(), log.as_ref(), live, leases.clone());
-    let code = match (&leases, &ended) {
-        (Some(leases), Ok((record, directory))) => {
-            shares::conclude(settings, leases, record, directory, &interrupts.later())
+    let code = match (leases.as_ref().zip(met), &ended) {
+        (Some((leases, meets)), Ok((record, directory))) => {
+            shares::conclude(settings, &meets, leases, record, directory, &interrupts.later())
         }
         _ => ended.and_then(|(record, directory)| {
             line_streams::record(&settings.output, (&record).into(), &directory)
@@ -514,18 +501,6 @@ pub(super) fn run(settings: &RunIntent) -> Result<u8, UserError> {
         leases.end();
     }
     code
-}
-
-/// Shares are parts of one load on one target. A target in this process, or in a new file, would be a different one for
-/// each share, so their results could not be merged.
-fn check_share(settings: &RunIntent, urls: &[TargetUrl]) -> Result<(), UserError> {
-    let capabilities = prepare::open(settings, urls, &settings.out)?.capabilities();
-    let fresh = capabilities.embedded && urls.iter().all(|url| url.path.is_empty());
-    if settings.plan.share.of == 1 || !(capabilities.simulated || fresh) {
-        return Ok(());
-    }
-    let own = "--share: each process would load a target of its own";
-    Err(UserError::usage(own).with_hint("name a server, or a file that all shares open"))
 }
 
 /// Load generators with the same start time must start together; one that cannot reports it.

@@ -23,8 +23,8 @@ use highwater_workload::Workload;
 use crate::cluster_file::on_cluster;
 use crate::grammar::flags::{
     ARRIVALS, AUDIT, AUDITED, BOUNDS, BUDGET, CLUSTER, CONFIG, DATA, DRY_RUN, LENGTH, LITERALS,
-    LOAD, MAX_CPU, NO_COLOR, OBJECTIVES, OUTPUT, RATE, RETRIES, RUNNING, SESSIONS, STORED, TABLES,
-    THINK, TIMEOUT, TUNED, WARM_UP,
+    LOAD, MAX_CPU, NO_COLOR, OBJECTIVES, OUTPUT, RATE, RETRIES, RUNNING, SESSIONS, SHARED, SHARES,
+    STORED, TABLES, THINK, TIMEOUT, TUNED, WARM_UP,
 };
 use crate::grammar::{CommandSpec, Flag, Reach, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::resolve::Seconds;
@@ -33,7 +33,7 @@ use crate::layers::{Layers, Origin, SettingValue, Strength};
 use crate::prepare::trials::{self, Pauses, Prepared, ResumeRequest, TrialOverhead};
 use crate::prepare::{self, StoredPlan, stops};
 use crate::variants::{FLAGS, SIM, WITH, set_axis};
-use crate::{line_streams, stored_files};
+use crate::{shares, stored_files};
 
 /// `highwater tune`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
@@ -51,6 +51,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (OBJECTIVES, BOUNDS),
         (OBJECTIVES, &[MAX_CPU]),
         (AUDIT, AUDITED),
+        (SHARES, SHARED),
         (OUTPUT, STORED),
         (OUTPUT, &[CONFIG, NO_COLOR]),
     ],
@@ -67,7 +68,11 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       throughput against data volume
   highwater find cpu $URL --tuned RUN
       use the best configuration in a search",
-    run: |layers| tune(&TuneIntent::resolve(&on_cluster(layers)?)?),
+    run: |layers| {
+        let settings = TuneIntent::resolve(&on_cluster(layers)?)?;
+        shares::report(layers)?;
+        tune(&settings)
+    },
 };
 
 const TUNING_FLAGS: &[Flag] = &[
@@ -113,7 +118,7 @@ fn tune(settings: &TuneIntent) -> Result<u8, UserError> {
     let stops = stops()?;
     let hash = prepared.experiment.definition_hash.clone();
     let (record, place) = prepared.measure(&settings.run, "tune", &hash, &stops)?;
-    line_streams::record(&settings.run.output, (&record).into(), &place)
+    shares::print_experiment(&settings.run, &record, &place)
 }
 
 /// A tuning before its first trial.

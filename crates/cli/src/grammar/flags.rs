@@ -16,6 +16,7 @@ pub(crate) const OBJECTIVES: &str = "Objectives (exit code 1 if any is missed)";
 pub(crate) const AUDIT: &str = "Audit";
 pub(crate) const FIGURES: &str = "Figures";
 pub(crate) const OUTPUT: &str = "Output";
+pub(crate) const SHARES: &str = "Several load generators";
 
 /// For all commands that store or find runs.
 pub(crate) const OUT: Flag =
@@ -144,6 +145,19 @@ pub(crate) const WARM_UP: Flag = flag(
      latter half of the warm-up, for at most 2m; with `steady:DURATION`, for at most DURATION",
 )
 .default("2s");
+pub(crate) const SHARED: &[Flag] = &[
+    flag(
+        "--share <i/n>",
+        "Run part i of n of the plan; `auto` takes both from the program that starts the load generators, such as \
+         srun, mpirun, or a Kubernetes indexed Job. Shares begin together, and end as one run",
+    )
+    .default("1/1"),
+    flag(
+        "--wait-for-shares <DURATION>",
+        "End with exit code 3 if a share has not come within DURATION",
+    )
+    .default("1m"),
+];
 pub(crate) const ROWS: Flag = flag("--rows <N>", "Stop after sending N rows [default: no limit]");
 pub(crate) const TUNED: Flag = flag(
     "--tuned <RUN>",

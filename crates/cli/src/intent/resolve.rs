@@ -162,7 +162,7 @@ fn steadiness(layers: &Layers) -> Result<SteadinessRule, UserError> {
 }
 
 /// The part of the plan that this process runs.
-fn share(layers: &Layers) -> Result<Share, UserError> {
+pub(crate) fn share(layers: &Layers) -> Result<Share, UserError> {
     let start_at = match layers.parse("start-at", parsers::start_at)? {
         Some(StartAt::Instant(instant)) => Some(print_instant(instant)),
         Some(StartAt::Delay(_)) | None => None,

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use highwater_driver::interrupts::{self, Interrupter, Interrupts};
 use highwater_experiment as experiment;
+use highwater_experiment::shares::ExperimentShare;
 use highwater_experiment::trials::{TrialMaker, TrialPlace};
 use highwater_experiment::{Experiment, ExperimentRun};
 use highwater_model::display::duration;
@@ -26,10 +27,12 @@ use highwater_workload::Workload;
 use crate::intent::{RunIntent, RunOutput};
 use crate::line_streams::EventLog;
 use crate::progress::Progress;
-use crate::{exit, line_streams, live, prepare, terminal, workload_file};
+use crate::{exit, line_streams, live, prepare, shares, terminal, workload_file};
 
 /// Time for connecting, new tables, and drain.
 const CONNECTING: Nanos = Nanos::from_secs(2);
+/// Time in which shares meet and are merged.
+const MEETING: Nanos = Nanos::from_secs(8);
 /// Time to read back rows, as a fraction of the time for writing them at the maximum rate: 0.3 on a server that shares
 /// two cores with the load generator, and less on one with more cores.
 const AUDIT_FRACTION: f64 = 0.25;
@@ -63,9 +66,10 @@ impl TrialOverhead {
         if target.capabilities().simulated_clock {
             return Ok(Self { fixed: warm_up, audit_fraction: 0.0 });
         }
+        let meeting = if run.plan.share.of > 1 { MEETING } else { Nanos::ZERO };
         let audits = plan.audit.level != AuditLevel::Off && writes(workload, plan);
         Ok(Self {
-            fixed: warm_up + settle + CONNECTING,
+            fixed: warm_up + settle + CONNECTING + meeting,
             audit_fraction: if audits { AUDIT_FRACTION } else { 0.0 },
         })
     }
@@ -223,10 +227,12 @@ impl<E: Experiment, M: TrialMaker<E::Trial>> Prepared<E, M> {
         prepare::warn_about_other_programs(run)?;
         let observer = observer(&run.output, &self.preview, stops)?;
         let id = prepare::id(kind, &self.first.workload.name, hash);
+        let share = shares::of_experiment(run, &stops.interrupter)?;
+        let id = shares::of_part(&id, &run.plan.share);
         let directory = prepare::directory(&run.out, &id, &self.first)?;
         let shown = directory.path().display().to_string();
         let workload = Arc::clone(&self.workload);
-        let record = self.run(directory, &observer, &stops.interrupts);
+        let record = self.run(directory, &observer, &stops.interrupts, share);
         // The end of the observer also ends the drawing.
         drop(observer);
         let record =
@@ -237,7 +243,7 @@ impl<E: Experiment, M: TrialMaker<E::Trial>> Prepared<E, M> {
     /// Runs it as a trial of another experiment, in whose directory it is stored.
     pub fn nest(self, place: &TrialPlace) -> Result<ExperimentRecord, UserError> {
         let directory = place.experiment.create_trial(&place.name, &self.first)?;
-        self.run(directory, &place.observer, &place.interrupts)
+        self.run(directory, &place.observer, &place.interrupts, place.share.clone())
     }
 
     fn run(
@@ -245,9 +251,10 @@ impl<E: Experiment, M: TrialMaker<E::Trial>> Prepared<E, M> {
         directory: RunDirectory,
         observer: &Rc<dyn Observer>,
         interrupts: &Interrupts,
+        share: Option<ExperimentShare>,
     ) -> Result<ExperimentRecord, UserError> {
         let Self { experiment, maker, pauses, settle, .. } = self;
-        let run = ExperimentRun { experiment, directory, maker: &maker, pauses };
+        let run = ExperimentRun { experiment, directory, maker: &maker, pauses, share };
         experiment::run(run, settle, observer, interrupts)
     }
 }

@@ -207,13 +207,19 @@ impl Place {
 
     /// The directory of the only run in a store.
     pub(crate) fn only_run(&self, store: &str) -> String {
-        let mut runs = fs::read_dir(self.path().join(store)).unwrap();
-        runs.next().unwrap().unwrap().path().display().to_string()
+        let runs = self.runs_in(store);
+        assert_eq!(runs.len(), 1, "{runs:?}");
+        runs[0].display().to_string()
     }
 
     /// Directories of the runs in the default store, oldest first.
     pub(crate) fn runs(&self) -> Vec<PathBuf> {
-        let store = fs::read_dir(self.path().join("highwater-runs"));
+        self.runs_in("highwater-runs")
+    }
+
+    /// Those in another one.
+    pub(crate) fn runs_in(&self, store: &str) -> Vec<PathBuf> {
+        let store = fs::read_dir(self.path().join(store));
         let mut runs: Vec<PathBuf> =
             store.into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
         runs.sort();

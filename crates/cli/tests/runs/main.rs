@@ -43,6 +43,7 @@ mod scaling;
 mod scaling_variants;
 mod secrets;
 mod servers;
+mod shared_experiments;
 mod shares;
 mod sketching;
 mod stage;

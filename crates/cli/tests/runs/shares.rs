@@ -160,15 +160,34 @@ fn an_open_load_that_ends_by_rows_has_planned_no_more_of_them() {
 
 /// A process of a plan in several shares, started as by Open MPI.
 fn launch(place: &Place, url: &str, load: &str, rank: u32, size: u32) -> Running {
-    let line = format!("run {load} {url} --share auto -o shared");
+    launch_line(place, &format!("run {load} {url} --share auto -o shared"), rank, size)
+}
+
+/// The same, of any command.
+pub(crate) fn launch_line(place: &Place, line: &str, rank: u32, size: u32) -> Running {
     let [rank, size] = [rank, size].map(|number| number.to_string());
     let variables = [("OMPI_COMM_WORLD_RANK", rank.as_str()), ("OMPI_COMM_WORLD_SIZE", &size)];
-    place.start_knowing(&split(&line), &variables)
+    place.start_knowing(&split(line), &variables)
 }
 
 /// All processes of a plan.
 fn launched(place: &Place, url: &str, load: &str, shares: u32) -> Vec<Running> {
     (0..shares).map(|rank| launch(place, url, load, rank, shares)).collect()
+}
+
+/// A folder that each share has for itself is no shared one; the first share sees only that the other has ended.
+#[test]
+fn shares_that_do_not_see_each_other_s_files_are_refused_before_the_load() {
+    let place = Place::new();
+    let line = |out: &str| {
+        format!("run cpu sqlite:shared.db -c 4 -d 1s --warm-up 0s --share auto -o {out}")
+    };
+    let both = [("one", 0), ("two", 1)].map(|(out, rank)| launch_line(&place, &line(out), rank, 2));
+    let [first, second] = both.map(Running::end);
+    assert_eq!((first.code, second.code), (Some(3), Some(2)), "{first:?} {second:?}");
+    second.reports("two: share 1 stores its run elsewhere");
+    first.reports("share 2 of 2 ended before the load began");
+    assert_eq!(place.query("shared.db", "SELECT count(*) FROM cpu"), "0");
 }
 
 /// Each share ends with success, and the first one prints the run of all and has its exit code.
@@ -222,6 +241,29 @@ fn shares_that_a_launcher_starts_are_one_run_with_one_summary_one_audit_and_one_
     }
     // Nothing is left of the meeting.
     assert_eq!(server.sql("parts", "SELECT count(*) FROM highwater_leases"), "0");
+}
+
+/// The most that a plan can have; prints the time of their meeting, run, and merge.
+#[test]
+#[ignore = "64 processes"]
+fn long_sixty_four_shares_meet_and_are_one_run() {
+    if skipped() {
+        return;
+    }
+    let (place, server) = (Place::new(), Postgres::start());
+    let url = server.url(SUPERUSER, "postgres");
+    let load = "cpu -d 5s --rate 6400 --batch 10 -c 64 --warm-up 0s --wait-for-shares 3m --json";
+    let begin = std::time::Instant::now();
+    let ended: Vec<Called> =
+        launched(&place, &url, load, 64).into_iter().map(Running::end).collect();
+    assert!(ended[1..].iter().all(|called| called.code == Some(0)), "{:?}", &ended[1..]);
+    let merged = record(&ended[0]);
+    let error = merged.meeting.as_ref().unwrap().error_ns;
+    println!("64 shares: {:?}, begins known to {} µs", begin.elapsed(), error / 1_000);
+    assert_eq!(merged.clients.len(), 64);
+    assert_eq!(merged.judgments.data.value, Data::Clean, "{:?}", merged.judgments.data);
+    let rows = server.sql("postgres", "SELECT count(*) FROM cpu");
+    assert_eq!(rows, merged.audit.acknowledged.to_string());
 }
 
 /// Two whole runs of the same plan one after the other are two runs.
@@ -309,7 +351,34 @@ fn a_share_that_is_killed_under_load_is_in_the_throughput_and_the_others_end() {
     let kinds: Vec<IncidentKind> = merged.incidents.iter().map(|of| of.kind).collect();
     assert_eq!(kinds, [IncidentKind::Killed], "{:?}", merged.incidents);
     assert!(merged.incidents[0].message.contains("share 2/3"), "{:?}", merged.incidents);
+    // The rows of all are counted, with what the killed share's ledger has and what it had in flight.
+    assert_eq!(merged.judgments.data.value, Data::Clean, "{:?}", merged.judgments.data);
+    let rows: u64 = place.query("shared.db", "SELECT count(*) FROM cpu").parse().unwrap();
+    assert_eq!((merged.audit.found, merged.audit.missing), (rows, 0), "{:?}", merged.audit);
     assert!(measured(&merged).rows.acknowledged > 5_000, "{:?}", measured(&merged).rows);
+}
+
+/// A share that stands still is named, and costs no row.
+#[test]
+fn a_share_that_was_stopped_for_a_while_is_named_and_its_rows_are_counted() {
+    let place = Place::new();
+    let load = "cpu -d 8s --rate 1k --batch 10 -c 4 --warm-up 0s --events -";
+    let mut shares = launched(&place, "sqlite:shared.db", load, 2);
+    shares[1].wait_for_second("measure");
+    shares[1].signal(Signal::STOP);
+    shares[0].wait_for_second("measure");
+    shares[0].wait_for_second("measure");
+    shares[0].wait_for_second("measure");
+    shares[1].signal(Signal::CONT);
+    let ended: Vec<Called> = shares.into_iter().map(Running::end).collect();
+    assert_eq!((ended[0].code, ended[1].code), (Some(3), Some(0)), "{ended:?}");
+    let merged = merged_run(&place);
+    let reasons = &merged.judgments.measurement.reasons;
+    let stalled = reasons.iter().find(|reason| reason.code == ReasonCode::ClientStalled).unwrap();
+    assert!(stalled.evidence.contains("load generator 2/2"), "{stalled:?}");
+    assert_eq!(merged.judgments.data.value, Data::Clean, "{:?}", merged.judgments.data);
+    let rows = place.query("shared.db", "SELECT count(*) FROM cpu");
+    assert_eq!(rows, merged.audit.acknowledged.to_string());
 }
 
 #[test]

@@ -108,6 +108,7 @@ impl<E: Experiment> Jobs<'_, E> {
                 .with_page(|record| highwater_report::html(record)),
             maker: &maker,
             pauses: self.pauses,
+            share: None,
         };
         run(side, self.settle, &watched.observer, &watched.interrupts)
     }

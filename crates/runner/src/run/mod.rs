@@ -11,7 +11,6 @@ mod passes;
 mod preparing;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -26,7 +25,9 @@ use highwater_model::event::{Event, Part, WarningKind};
 use highwater_model::judgment::Data;
 use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload, OpId};
 use highwater_model::plan::{AuditLevel, PhaseKind, Share};
-use highwater_model::record::{AuditStatus, Incident, IncidentKind, RunNote, RunRecord};
+use highwater_model::record::{
+    AuditStatus, Incident, IncidentKind, MeetingRecord, RunNote, RunRecord,
+};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_workload::{Invariant, Workload};
@@ -36,13 +37,14 @@ use crate::audit::AuditOutcome;
 use crate::control::Controls;
 use crate::leases::{self, HeldLeases, KeptLeases};
 use crate::ledger::Ledger;
-use crate::meeting::{self, Meeting, Stage, lease_on_plan};
+use crate::meeting::{Meeting, Stage, lease_on_plan};
 use crate::pass::{Executors, Passes};
 use crate::record::collector::{Collector, LedgerLog};
 use crate::record::{self, Parts};
 use crate::request::{Observer, kept_in};
 use crate::schedule::PhaseTimes;
 use crate::store::{self, LedgerHead};
+use crate::stored_shares::{find_first, of_shares, siblings, stored_shares};
 use crate::table_setup::{DeclaredTables, ExistingTables, writes};
 use crate::target_polling::TelemetryPoller;
 use crate::time_limits::within;
@@ -168,10 +170,7 @@ impl Run {
         if plan.share.index == 1 && table_setup::writes(&self.request) {
             self.tables.begin(admin.as_mut()).await?;
         }
-        if let Some(meeting) = self.meeting.as_ref().filter(|_| plan.share.index == 1) {
-            meeting.announce(admin.as_mut(), Stage::Tables).await?;
-        }
-        self.request.directory.write_draft(&parts.record)?;
+        self.open_meeting(&mut parts, admin.as_mut()).await?;
         self.announce(&parts);
         self.observer.event(&Event::Estimate(expected));
         let mut collector = Collector::new(
@@ -216,6 +215,25 @@ impl Run {
             parts.record.incidents.push(lost);
         }
         Box::pin(self.conclude(parts, passes, admin, collector)).await
+    }
+
+    /// Writes the draft. By that of the first share, the others see that they share its folder, once it has announced the
+    /// tables.
+    async fn open_meeting(
+        &self,
+        parts: &mut Parts,
+        admin: &mut dyn Admin,
+    ) -> Result<(), UserError> {
+        let first = self.meeting.as_ref().filter(|_| self.request.plan.share.index == 1);
+        parts.record.meeting = first.map(|meeting| MeetingRecord {
+            id: meeting.id().to_owned(),
+            ..MeetingRecord::default()
+        });
+        self.request.directory.write_draft(&parts.record)?;
+        match first {
+            Some(meeting) => meeting.announce(admin, Stage::Tables).await,
+            None => Ok(()),
+        }
     }
 
     fn bind(&self, dialects: &[String]) -> Result<Arc<BoundWorkload>, UserError> {
@@ -519,7 +537,12 @@ impl Run {
         };
         let (timeline, observer) = (self.timeline.as_ref(), self.observer.as_ref());
         let tables = meeting.wait_for_tables(admin, timeline, observer);
-        unless_stopped(&self.later_interrupts, tables).await
+        unless_stopped(&self.later_interrupts, tables).await?;
+        let Some(meets) = &self.request.meets else {
+            return Ok(());
+        };
+        let first = find_first(meets, &self.request.directory, meeting.id(), timeline);
+        unless_stopped(&self.later_interrupts, first).await
     }
 
     /// Announces that this share sends nothing more. The first one waits until no share does: its audit counts the rows
@@ -545,13 +568,14 @@ impl Run {
     /// Adds the other shares' writes of rows that replace each other: which write was the last one shows only with all.
     fn add_other_shares(&mut self, own: &RunRecord, ledgers: &mut [Ledger], origin: Nanos) {
         let Share { index, of, .. } = self.request.plan.share;
-        if self.meeting.is_none() || index > 1 || !ledgers.iter().any(Ledger::has_replacements) {
+        let meets = self.request.meets.as_ref().filter(|_| self.meeting.is_some() && index == 1);
+        let Some(meets) = meets.filter(|_| ledgers.iter().any(Ledger::has_replacements)) else {
             return;
-        }
+        };
         let own_error = own.meeting.as_ref().map_or(0, |meeting| meeting.error_ns);
         let mut missing: BTreeSet<u32> = (2..=of).collect();
-        let root = self.request.directory.path().parent().unwrap_or(Path::new("."));
-        for share in meeting::stored_shares(root, own).unwrap_or_default() {
+        let siblings = siblings(&meets.store, self.request.directory.path()).unwrap_or_default();
+        for share in stored_shares(of_shares(siblings), own) {
             let lines = store::read_ledger(&share.path).ok().flatten().unwrap_or_default();
             // A share that was killed has not stored them.
             if !lines.iter().any(|line| line.ended) || !missing.remove(&share.index) {

@@ -24,8 +24,8 @@ use self::preview::{Preview, searched};
 use crate::cluster_file::on_cluster;
 use crate::grammar::flags::{
     ARRIVALS, AUDIT, AUDITED, BOUNDS, BUDGET, CLUSTER, CONFIG, DATA, DRY_RUN, LENGTH, LITERALS,
-    LOAD, MAX_CPU, MIN_RATE, NO_COLOR, OBJECTIVES, OUTPUT, RETRIES, RUNNING, SESSIONS, STORED,
-    TABLES, THINK, TIMEOUT, TUNED, WARM_UP,
+    LOAD, MAX_CPU, MIN_RATE, NO_COLOR, OBJECTIVES, OUTPUT, RETRIES, RUNNING, SESSIONS, SHARED,
+    SHARES, STORED, TABLES, THINK, TIMEOUT, TUNED, WARM_UP,
 };
 use crate::grammar::{CommandSpec, Flag, Reach, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::resolve::Seconds;
@@ -34,7 +34,7 @@ use crate::intent::{RunIntent, parsers, resolve};
 use crate::layers::{Layers, Origin, SettingValue, Strength};
 use crate::prepare::trials::{self, Pauses, Prepared, ResumeRequest};
 use crate::prepare::{self, StoredPlan};
-use crate::{line_streams, stored_files};
+use crate::{shares, stored_files};
 
 /// `highwater find`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
@@ -52,6 +52,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (OBJECTIVES, BOUNDS),
         (OBJECTIVES, &[MIN_RATE, MAX_CPU]),
         (AUDIT, AUDITED),
+        (SHARES, SHARED),
         (OUTPUT, STORED),
         (OUTPUT, &[CONFIG, NO_COLOR]),
     ],
@@ -72,7 +73,11 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
 Default objective: at least 99% of the offered rate is acknowledged, no op is rejected, no op \
 fails, and no backlog grows. Objectives you set are added to it; --errors and --rejected replace \
 the default limits on failed and rejected ops.",
-    run: |layers| find(&FindIntent::resolve(&on_cluster(layers)?)?),
+    run: |layers| {
+        let settings = FindIntent::resolve(&on_cluster(layers)?)?;
+        shares::report(layers)?;
+        find(&settings)
+    },
 };
 
 const SEARCH_FLAGS: &[Flag] = &[
@@ -141,7 +146,7 @@ fn find(settings: &FindIntent) -> Result<u8, UserError> {
     let prepared = prepared(settings)?;
     let hash = prepared.experiment.definition_hash.clone();
     let (record, place) = prepared.measure(&settings.run, "find", &hash, &stops)?;
-    line_streams::record(&settings.run.output, (&record).into(), &place)
+    shares::print_experiment(&settings.run, &record, &place)
 }
 
 /// A search before its first probe.

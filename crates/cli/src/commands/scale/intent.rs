@@ -90,6 +90,14 @@ impl ScaleIntent {
     /// The growth, or one per variant; at least one.
     pub(crate) fn resolve_all(layers: &Layers) -> Result<Vec<Self>, UserError> {
         let variants = scale::variants(layers)?;
+        let has_actions = !variants.is_empty() || layers.value("cluster").is_some();
+        if has_actions && resolve::share(layers)?.of > 1 {
+            let cause = "--share: each load generator would start the clusters, or configure the variants, itself";
+            return Err(UserError::usage(cause).with_hint(
+                "grow clusters that run already: name their URLs, with {nodes} for the size; or start the load \
+                 generators once for each variant",
+            ));
+        }
         if variants.is_empty() {
             return Ok(vec![Self::resolve(layers)?]);
         }

@@ -34,8 +34,8 @@ use crate::commands::compare;
 use crate::commands::tune::axes;
 use crate::grammar::flags::{
     ARRIVALS, AUDIT, AUDITED, BOUNDS, CONFIG, DATA, DRY_RUN, LENGTH, LITERALS, LOAD, MAX_CPU,
-    NO_COLOR, OBJECTIVES, OUTPUT, RATE, RETRIES, RUNNING, SESSIONS, STORED, TABLES, THINK, TIMEOUT,
-    TUNED, WARM_UP,
+    NO_COLOR, OBJECTIVES, OUTPUT, RATE, RETRIES, RUNNING, SESSIONS, SHARED, SHARES, STORED, TABLES,
+    THINK, TIMEOUT, TUNED, WARM_UP,
 };
 use crate::grammar::{CommandSpec, Flag, Reach, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::RunIntent;
@@ -43,7 +43,7 @@ use crate::layers::{Layers, Next, SettingValue, Strength};
 use crate::prepare::trials::{self, Pauses, Prepared};
 use crate::prepare::{self, stops};
 use crate::variants::{self, NamedVariant, VARIANTS_MAX, set_axis};
-use crate::{cluster_file, exit, line_streams, terminal};
+use crate::{cluster_file, exit, line_streams, shares, terminal};
 
 /// `highwater scale`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
@@ -62,6 +62,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (OBJECTIVES, BOUNDS),
         (OBJECTIVES, &[MAX_CPU]),
         (AUDIT, AUDITED),
+        (SHARES, SHARED),
         (OUTPUT, STORED),
         (OUTPUT, &[CONFIG, NO_COLOR]),
     ],
@@ -87,7 +88,11 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
 
 Settings may depend on the size: a list with a value for each, or an expression in n, such as \
 -c 16n or --shards '8+8n'. So may --batch, --replicas, --rate, --start, --max, and --set NAME=VALUE.",
-    run: |layers| measure(&ScaleIntent::resolve_all(layers)?),
+    run: |layers| {
+        let all = ScaleIntent::resolve_all(layers)?;
+        shares::report(layers)?;
+        measure(&all)
+    },
 };
 
 const GROWTH_FLAGS: &[Flag] = &[
@@ -255,7 +260,7 @@ impl<'a> Growth<'a> {
         if let Some(variant) = &self.settings.variant {
             id = format!("{id}-{}", variant.name);
         }
-        prepare::directory(&self.settings.out, &id, first)
+        prepare::directory(&self.settings.out, &shares::of_part(&id, &first.share), first)
     }
 }
 
@@ -273,6 +278,7 @@ fn measure(all: &[ScaleIntent]) -> Result<u8, UserError> {
     let seed = first.seed.0;
     let stops = stops()?;
     let interrupts = &stops.interrupts;
+    let share = shares::of_experiment(&settings.common_at(0)?, &stops.interrupter)?;
     let clusters = clusters(all, interrupts)?;
     let observer = trials::observer(&settings.output, &preview, &stops)?;
     let directories = growths.iter().map(Growth::directory).collect::<Result<Vec<_>, _>>()?;
@@ -290,7 +296,8 @@ fn measure(all: &[ScaleIntent]) -> Result<u8, UserError> {
     let makers = runs.iter().zip(&directories);
     let sides = growths.into_iter().zip(makers).map(|(growth, (maker, directory))| {
         let Prepared { experiment, pauses, .. } = growth.prepared;
-        ExperimentRun { experiment, directory: directory.clone(), maker, pauses }
+        let (directory, share) = (directory.clone(), share.clone());
+        ExperimentRun { experiment, directory, maker, pauses, share }
     });
     let next = |trials: &[Option<&SizedTrial>]| chosen(&candidates(trials), seed);
     let settle = settings.settle;
@@ -300,7 +307,10 @@ fn measure(all: &[ScaleIntent]) -> Result<u8, UserError> {
     let records = records.map_err(|failure| stopped(runs[0].located(failure), interrupts));
     // Ends the drawing.
     drop((runs, observer));
-    let code = records.and_then(|records| printed(settings, &records, &directories));
+    let code = match &share {
+        Some(share) if !share.is_first() => records.map(|_| exit::SUCCESS),
+        _ => records.and_then(|records| printed(settings, &records, &directories)),
+    };
     match (code, ended) {
         // A failure to end a cluster must be reported, whatever was measured.
         (Ok(exit::SUCCESS), Err(failure)) => Err(failure),

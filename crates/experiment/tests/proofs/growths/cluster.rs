@@ -246,6 +246,7 @@ impl Growing {
                 .with_page(|record| highwater_report::html(record)),
             maker: self,
             pauses: Vec::new(),
+            share: None,
         }
     }
 
