@@ -58,13 +58,6 @@ impl Whole {
     }
 }
 
-/// Hints of a run that its experiment has no flag for, and what is left of them.
-const OF_RUNS: [(&str, &str); 3] = [
-    (", or several with --share", ""),
-    (", or split the load with --share", ""),
-    ("begin all shares of a run at one time: --start-at", "measure with one load generator"),
-];
-
 /// A hint of a trial with the flags of the command that made the trial: a search and a tuning set the length of their
 /// runs with `--probe`, and a search sets their rates itself, up to `--max`.
 fn with_flags_of(question: &Question, hint: &str) -> String {
@@ -75,8 +68,7 @@ fn with_flags_of(question: &Question, hint: &str) -> String {
         Question::Tune(_) => ["(--probe", "--rate"],
         Question::Search(_) => ["(--probe", "--max"],
     };
-    let hint = hint.replace("(-d", length).replace("--rate", rate);
-    OF_RUNS.iter().fold(hint, |hint, (of_run, own)| hint.replace(of_run, own))
+    hint.replace("(-d", length).replace("--rate", rate)
 }
 
 /// An experiment that shows nothing for certain.
@@ -211,13 +203,8 @@ mod tests {
         check(&tune, longer, "measure longer (--probe)");
         check(&scale, longer, longer);
         let slower = "lower --rate, or split the load with --share";
-        check(&search, slower, "lower --max");
-        check(&tune, slower, "lower --rate");
-        check(
-            &scale,
-            "use a larger load generator, or several with --share",
-            "use a larger load generator",
-        );
+        check(&search, slower, "lower --max, or split the load with --share");
+        check(&tune, slower, slower);
         check(&search, "(-d, --timeout)", "(--probe, --timeout)");
     }
 

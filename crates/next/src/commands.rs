@@ -26,8 +26,8 @@ const SHORTEST_S: u64 = 30;
 /// Settings that mean the same to `run`, `find`, and `tune`, separated by blanks: one is followed by another with them.
 pub const SHARED: &str = "arrivals audit audit-timeout batch cluster config drop errors file insert label literals \
                           max-cpu metric metrics no-disk-guard no-telemetry out p50 p90 p95 p99 p999 rejected \
-                          replicas require-steady retries row-p99 seed set shards steady-within think timeout tuned \
-                          warm-up with";
+                          replicas require-steady retries row-p99 seed set shards share steady-within think timeout \
+                          tuned wait-for-shares warm-up with";
 /// Of these, those that matter to the maximum of this machine.
 const OF_CEILING: &str =
     "arrivals batch file insert literals out replicas retries seed set shards timeout";

@@ -7,6 +7,7 @@ use highwater_model::judgment::Judgments;
 use highwater_model::record::{
     CommandRecord, ExperimentRecord, Header, Question, RecordRef, RunRecord, SettingOrigin,
 };
+use highwater_model::scale::ScaleRecord;
 use highwater_model::search::SearchRecord;
 
 use super::*;
@@ -56,7 +57,10 @@ fn again(command: &CommandRecord) -> String {
         judgments: Judgments::default(),
         incidents: Vec::new(),
         interventions: Vec::new(),
-        question: Question::Search(SearchRecord::default()),
+        question: match command.name.as_str() {
+            "scale" => Question::Scale(ScaleRecord::default()),
+            _ => Question::Search(SearchRecord::default()),
+        },
         loaded_ns: 0,
         last_run: Box::new(last),
     };
