@@ -199,7 +199,7 @@ fn one_bad_entry_of_a_store_is_one_bad_row_of_its_page() {
 #[test]
 fn what_is_in_a_runs_directory_is_replaced_and_never_written_through() {
     let place = Place::new();
-    typed(&place, "run cpu -d 3s --warm-up 0s -q");
+    typed(&place, "run cpu -d 3s --warm-up 0s --keep -q");
     let run = place.runs().pop().unwrap();
     let mine = place.path().join("mine");
     fs::write(&mine, "kept").unwrap();
