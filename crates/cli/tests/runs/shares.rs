@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use highwater_driver::clock::wall_clock;
+use highwater_driver::clock::{RealClock, wall_clock};
 use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::record::{AuditStatus, IncidentKind, ResultRecord, RunRecord};
@@ -253,13 +253,13 @@ fn long_sixty_four_shares_meet_and_are_one_run() {
     let (place, server) = (Place::new(), Postgres::start());
     let url = server.url(SUPERUSER, "postgres");
     let load = "cpu -d 5s --rate 6400 --batch 10 -c 64 --warm-up 0s --wait-for-shares 3m --json";
-    let begin = std::time::Instant::now();
+    let clock = RealClock::start();
     let ended: Vec<Called> =
         launched(&place, &url, load, 64).into_iter().map(Running::end).collect();
     assert!(ended[1..].iter().all(|called| called.code == Some(0)), "{:?}", &ended[1..]);
     let merged = record(&ended[0]);
     let error = merged.meeting.as_ref().unwrap().error_ns;
-    println!("64 shares: {:?}, begins known to {} µs", begin.elapsed(), error / 1_000);
+    println!("64 shares: {} ms, begins known to {} µs", clock.now().0 / 1_000_000, error / 1_000);
     assert_eq!(merged.clients.len(), 64);
     assert_eq!(merged.judgments.data.value, Data::Clean, "{:?}", merged.judgments.data);
     let rows = server.sql("postgres", "SELECT count(*) FROM cpu");

@@ -121,7 +121,7 @@ fn a_credit_that_ends_in_a_soak_is_found_dated_and_explained() {
     let at: f64 = at.unwrap().parse().unwrap_or_else(|_| panic!("{found:?}"));
     assert!((at - 300.0).abs() <= 5.0, "{found:?}");
     assert!(found.sentence.starts_with("throughput fell by 7"), "{found:?}");
-    for part in ["disk_busy of 0 0% → 100%", "cpu_busy of 0"] {
+    for part in ["disk_busy of 1 0% → 100%", "cpu_busy of 1"] {
         assert!(found.evidence.contains(part), "{part}: {found:?}");
     }
     assert!(found.hint.contains("the disk became the limit"), "{found:?}");
