@@ -9,7 +9,7 @@ use highwater_driver::interrupts::{Interrupter, Interrupts};
 use highwater_driver::{Capabilities, Target};
 use highwater_experiment::shares::{ExperimentShare, merge, wait_for_others};
 use highwater_model::plan::{Plan, Share};
-use highwater_model::record::{ExperimentRecord, IncidentKind, RunRecord};
+use highwater_model::record::{AuditStatus, ExperimentRecord, RunRecord};
 use highwater_model::user_error::UserError;
 use highwater_runner::leases::KeptLeases;
 use highwater_runner::request::MeetingRequest;
@@ -114,8 +114,9 @@ pub(crate) fn conclude(
         drop(whole);
         path
     };
-    if merged.incidents.iter().any(|incident| incident.kind == IncidentKind::Killed) {
-        // The ledger of a share that was killed has what it had written until then.
+    // The ledger of a share that was killed has what it had written until then, and share 1 counts no rows if it was
+    // stopped before its own load.
+    if merged.audit.status == AuditStatus::Failed {
         match audit_again(settings, &whole, &merged) {
             Ok(audited) => merged = audited,
             Err(error) => terminal::warn(&error.message),

@@ -26,7 +26,7 @@ use highwater_runner::stored_shares::{of_shares, siblings, stored_shares, suffix
 
 /// Time between two looks at the first share's results.
 const POLL: Nanos = Nanos::from_millis(200);
-const RESUME: &str = "start all shares again, with --resume and the experiment of share 1";
+const RESUME: &str = "start all shares again, with --drop, --resume, and the experiment of share 1";
 
 /// The part of an experiment that this load generator runs.
 #[derive(Debug, Clone)]

@@ -176,7 +176,7 @@ impl CommandLine {
         self
     }
 
-    fn switched(self, name: &str) -> Self {
+    pub(crate) fn switched(self, name: &str) -> Self {
         let mut line = self.without(&[name]);
         line.flags.push((name.to_owned(), None));
         line

@@ -98,6 +98,14 @@ fn a_search_of_which_a_share_is_killed_ends_and_can_be_resumed() {
         panic!("{searches:?}");
     };
     assert_eq!(found.probes[0].verdict, ProbeVerdict::Interrupted, "{found:?}");
+
+    // As it is proposed, but in a shorter time.
+    let shown = place.call(&["show", &searches[0].display().to_string()]);
+    let again = shown.proposed().replace("--budget 9m", "--budget 40s");
+    let resumed = [0, 1].map(|rank| launch_line(&place, &again, rank, 2)).map(Running::end);
+    assert!(matches!(resumed[0].code, Some(0 | 3)), "{resumed:?}");
+    assert_eq!(resumed[1].code, Some(0), "{resumed:?}");
+    resumed[0].prints("search ");
 }
 
 #[test]

@@ -66,6 +66,8 @@ impl<'a> Situation<'a> {
 
     /// The command, resumed from where it was stored.
     fn resumed(&self, line: CommandLine) -> String {
+        // Shares begin with empty tables, and those of the experiment hold its rows.
+        let line = if line.has("share") { line.switched("drop") } else { line };
         line.with("resume", self.directory).to_string()
     }
 
