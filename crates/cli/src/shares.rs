@@ -104,9 +104,13 @@ pub(crate) fn conclude(
     if !wait_for_others(meets, leases, directory, interrupts)? {
         return Ok(exit::SUCCESS);
     }
-    let (mut merged, whole) = merge(meets, own, directory, |merged, id| {
+    let mut unmoved = Vec::new();
+    let (mut merged, whole) = merge(meets, own, directory, &mut unmoved, |merged, id| {
         prepare::directory(&settings.out, id, &merged.plan.definition)
     })?;
+    for error in unmoved {
+        terminal::warn(&error.message);
+    }
     leases.wait_until_alone();
     let whole = {
         let path = whole.path().to_owned();

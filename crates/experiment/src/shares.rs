@@ -1,5 +1,5 @@
 //! A run or an experiment in several shares: the first load generator merges what all have stored below one folder, and
-//! the others go on with its result.
+//! the others continue with its result.
 //!
 //! Every share runs the same command, so each selects the same next trial from the first one's record: nothing else passes
 //! between them, and none takes an instruction that its own command line does not hold. Must not measure, and must not
@@ -56,7 +56,8 @@ pub fn wait_for_others(
     Ok(is_lowest && !is_concluded())
 }
 
-/// Merges the runs that met with this one, and stores them in the directory that `make` creates.
+/// Merges the runs that met with this one, and stores them in the directory that `make` creates; adds to `unmoved` why a
+/// share's directory could not be moved there.
 ///
 /// # Errors
 /// They cannot be read, merged, or stored.
@@ -64,6 +65,7 @@ pub fn merge(
     meets: &MeetingRequest,
     own: &RunRecord,
     directory: &Path,
+    unmoved: &mut Vec<UserError>,
     make: impl FnOnce(&RunRecord, &str) -> Result<RunDirectory, UserError>,
 ) -> Result<(RunRecord, RunDirectory), UserError> {
     let siblings = of_shares(siblings(&meets.store, directory)?);
@@ -82,8 +84,7 @@ pub fn merge(
     merged.header.id = whole.id();
     whole.write_record(&merged)?;
     for (path, record) in &shares {
-        // One that stays where it is can still be shown.
-        drop(whole.take_in_share(path, record.plan.definition.share.index));
+        unmoved.extend(whole.take_in_share(path, record.plan.definition.share.index).err());
     }
     Ok((merged, whole))
 }
@@ -130,7 +131,13 @@ impl ExperimentShare {
         let is_lowest = wait_for_others(&self.meets, leases, directory, &interrupts.later())?;
         let record = match (is_lowest, self.is_first()) {
             (true, true) => {
-                let (merged, _) = merge(&self.meets, own, directory, |merged, _| make(merged))?;
+                let mut unmoved = Vec::new();
+                let make = |merged: &RunRecord, _: &str| make(merged);
+                let (merged, _) = merge(&self.meets, own, directory, &mut unmoved, make)?;
+                // A share whose directory stays where it is cannot see that its run is merged.
+                if let Some(error) = unmoved.pop() {
+                    return Err(error);
+                }
                 leases.wait_until_alone();
                 merged
             }

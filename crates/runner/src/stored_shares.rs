@@ -1,5 +1,5 @@
-//! Where the shares of one run find each other's files: below one folder that all of them see, each in a directory of its
-//! own. Of a trial, that directory is in the share's own copy of the experiment. Must not merge what it finds.
+//! Where the shares of one run find each other's files: below one folder that all of them see, each in its own
+//! directory. Of a trial, that directory is in the share's own copy of the experiment. Must not merge what it finds.
 
 use std::path::{Path, PathBuf};
 

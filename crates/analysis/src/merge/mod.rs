@@ -321,7 +321,7 @@ fn expectations(share: &RunRecord) -> Result<&[Expectation], (AuditStatus, Strin
         }
         _ if is_killed(share) => {
             let error = format!(
-                "share {index} was killed, and only its ledger has what it wrote: `highwater audit` compares that"
+                "share {index} was killed, and only its ledger has its rows: `highwater audit` compares that"
             );
             Err((AuditStatus::Failed, error))
         }
@@ -334,7 +334,7 @@ fn expectations(share: &RunRecord) -> Result<&[Expectation], (AuditStatus, Strin
     }
 }
 
-/// Whether a share's process was killed: its journal misses what it sent last, even if it has counted nothing.
+/// Whether a share's process was killed: the last ops are not in its journal, even if that is empty.
 fn is_killed(share: &RunRecord) -> bool {
     share.incidents.iter().any(|incident| incident.kind == IncidentKind::Killed)
 }
