@@ -167,6 +167,7 @@ pub fn target_inserting(url: &str, insert: Option<&str>) -> Result<Arc<dyn Targe
     let options = TargetOptions {
         insert: insert.map(str::to_owned),
         data_directory: None,
+        leases_directory: None,
         application_name: "highwater-bench".to_owned(),
         seed: SEED,
         connect_timeout: Nanos::from_secs(10),

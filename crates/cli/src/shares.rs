@@ -6,7 +6,6 @@
 use std::path::Path;
 
 use highwater_driver::interrupts::{Interrupter, Interrupts};
-use highwater_driver::{Capabilities, Target};
 use highwater_experiment::shares::{ExperimentShare, merge, wait_for_others};
 use highwater_model::plan::{Plan, Share};
 use highwater_model::record::{AuditStatus, ExperimentRecord, RunRecord};
@@ -43,15 +42,9 @@ pub(crate) fn check(settings: &RunIntent) -> Result<(), UserError> {
     Err(UserError::usage(own).with_hint("name a server, or a file that all shares open"))
 }
 
-/// How the shares of this run meet; absent with a start that the user gives, or on a target without a place for it.
-pub(crate) fn meets(
-    settings: &RunIntent,
-    target: &dyn Target,
-    interrupter: &Interrupter,
-) -> Option<MeetingRequest> {
-    let Capabilities { stores_values, simulated, .. } = target.capabilities();
-    let has_place = stores_values && !simulated;
-    let meets = settings.plan.share.of > 1 && settings.start_at.is_none() && has_place;
+/// How the shares of this run meet; absent with a start that the user gives.
+pub(crate) fn meets(settings: &RunIntent, interrupter: &Interrupter) -> Option<MeetingRequest> {
+    let meets = settings.plan.share.of > 1 && settings.start_at.is_none();
     let request = || MeetingRequest {
         wait: settings.wait_for_shares,
         store: settings.out.clone(),
@@ -66,17 +59,8 @@ pub(crate) fn of_experiment(
     interrupter: &Interrupter,
 ) -> Result<Option<ExperimentShare>, UserError> {
     check(settings)?;
-    if settings.plan.share.of == 1 {
-        return Ok(None);
-    }
-    let target = prepare::open(settings, &settings.targets, &settings.out)?;
-    let Some(meets) = meets(settings, target.as_ref(), interrupter) else {
-        let message = "--share: this target stores nothing, so the shares have no place to meet between two runs";
-        return Err(UserError::usage(message).with_hint(
-            "name a database; or use `highwater run`, whose shares can begin by --start-at",
-        ));
-    };
-    Ok(Some(ExperimentShare::new(settings.plan.share.clone(), meets)))
+    let share = |meets| ExperimentShare::new(settings.plan.share.clone(), meets);
+    Ok(meets(settings, interrupter).map(share))
 }
 
 /// The ID of a run's directory, which is that of the whole run with the share's number.
@@ -104,14 +88,15 @@ pub(crate) fn conclude(
     if !wait_for_others(meets, leases, directory, interrupts)? {
         return Ok(exit::SUCCESS);
     }
-    let mut unmoved = Vec::new();
-    let (mut merged, whole) = merge(meets, own, directory, &mut unmoved, |merged, id| {
+    let mut unstored = Vec::new();
+    let merged = merge(meets, own, directory, &mut unstored, |merged, id| {
         prepare::directory(&settings.out, id, &merged.plan.definition)
-    })?;
-    for error in unmoved {
+    });
+    leases.conclude();
+    let (mut merged, whole) = merged?;
+    for error in unstored {
         terminal::warn(&error.message);
     }
-    leases.wait_until_alone();
     let whole = {
         let path = whole.path().to_owned();
         // Its end is that of the run: another process may read it.

@@ -56,6 +56,7 @@ impl Lab {
                 let options = TargetOptions {
                     insert: None,
                     data_directory: None,
+                    leases_directory: None,
                     application_name: "test".to_owned(),
                     seed: Seed(1),
                     connect_timeout: Nanos::SECOND,

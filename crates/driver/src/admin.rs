@@ -124,7 +124,7 @@ pub trait TableAdmin {
         Box::pin(std::future::ready(Ok(())))
     }
     /// Performs an action on the leases of tables, and returns all leases afterwards. Called only if the target stores
-    /// values and is not a model.
+    /// values and is not a model; and for the meeting of a plan's shares, also if it is a sink.
     fn leases<'a>(&'a mut self, _action: LeaseAction<'a>) -> Response<'a, Vec<Lease>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }

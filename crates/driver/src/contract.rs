@@ -72,6 +72,8 @@ pub struct TargetOptions {
     pub insert: Option<String>,
     /// Directory for the files of an embedded target whose URL names none.
     pub data_directory: Option<PathBuf>,
+    /// Folder in which the shares of a plan meet if the target cannot keep their leases; all of them see it.
+    pub leases_directory: Option<PathBuf>,
     /// Reported to the server as the name of this program's connections.
     pub application_name: String,
     /// Simulated targets derive all random numbers from it.

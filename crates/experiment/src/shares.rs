@@ -56,22 +56,25 @@ pub fn wait_for_others(
     Ok(is_lowest && !is_concluded())
 }
 
-/// Merges the runs that met with this one, and stores them in the directory that `make` creates; adds to `unmoved` why a
-/// share's directory could not be moved there.
+/// Merges the runs that met with this one, and stores them in the directory that `make` creates; adds to `unstored` why
+/// the record could not be written there, or a share's directory not moved there: the result is not lost with it.
 ///
 /// # Errors
-/// They cannot be read, merged, or stored.
+/// They cannot be read or merged, or the directory cannot be made.
 pub fn merge(
     meets: &MeetingRequest,
     own: &RunRecord,
     directory: &Path,
-    unmoved: &mut Vec<UserError>,
+    unstored: &mut Vec<UserError>,
     make: impl FnOnce(&RunRecord, &str) -> Result<RunDirectory, UserError>,
 ) -> Result<(RunRecord, RunDirectory), UserError> {
     let siblings = of_shares(siblings(&meets.store, directory)?);
     let mut shares = Vec::new();
     for share in stored_shares(siblings, own) {
-        if let Record::Run(run) = record::read(&share.path)? {
+        if share.path == directory {
+            // The folder may have been full.
+            shares.push((share.path, own.clone()));
+        } else if let Record::Run(run) = record::read(&share.path)? {
             shares.push((share.path, *run));
         }
     }
@@ -82,9 +85,9 @@ pub fn merge(
     let id = first.strip_suffix(&suffix(&records[0].plan.definition.share)).unwrap_or(first);
     let whole = make(&merged, id)?;
     merged.header.id = whole.id();
-    whole.write_record(&merged)?;
+    unstored.extend(whole.write_record(&merged).err());
     for (path, record) in &shares {
-        unmoved.extend(whole.take_in_share(path, record.plan.definition.share.index).err());
+        unstored.extend(whole.take_in_share(path, record.plan.definition.share.index).err());
     }
     Ok((merged, whole))
 }
@@ -131,14 +134,14 @@ impl ExperimentShare {
         let is_lowest = wait_for_others(&self.meets, leases, directory, &interrupts.later())?;
         let record = match (is_lowest, self.is_first()) {
             (true, true) => {
-                let mut unmoved = Vec::new();
+                let mut unstored = Vec::new();
                 let make = |merged: &RunRecord, _: &str| make(merged);
-                let (merged, _) = merge(&self.meets, own, directory, &mut unmoved, make)?;
-                // A share whose directory stays where it is cannot see that its run is merged.
-                if let Some(error) = unmoved.pop() {
+                let (merged, _) = merge(&self.meets, own, directory, &mut unstored, make)?;
+                // The other shares read the merged run in its directory.
+                if let Some(error) = unstored.pop() {
                     return Err(error);
                 }
-                leases.wait_until_alone();
+                leases.conclude();
                 merged
             }
             (false, false) => self.read("the merged run", || self.merged(own, directory))?,

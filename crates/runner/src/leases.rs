@@ -329,9 +329,9 @@ impl KeptLeases {
             .unwrap_or_else(|error| Err(UserError::cannot("run", &error)))
     }
 
-    /// Waits a moment until the other shares have seen that their runs are merged, and have ended: a launcher may end
-    /// them when this process does.
-    pub fn wait_until_alone(&self) {
+    /// Tells the other shares that their runs are merged, or cannot be, and waits a moment until they have ended: a
+    /// launcher may end them when this process does.
+    pub fn conclude(&self) {
         let target = self.held.borrow().as_ref().map(|held| Arc::clone(&held.target));
         let (Some(target), Some(meeting)) = (target, self.meeting.take()) else {
             return;
@@ -340,7 +340,7 @@ impl KeptLeases {
             let timeline: Rc<dyn Timeline> = timeline;
             let alone = std::pin::pin!(async {
                 let mut admin = target.administer(Rc::clone(&timeline)).await?;
-                meeting.wait_until_alone(admin.as_mut(), timeline.as_ref()).await
+                meeting.conclude(admin.as_mut(), timeline.as_ref()).await
             });
             drop(within(OTHERS_LIMIT, timeline.as_ref(), alone).await);
         };

@@ -32,8 +32,13 @@ const CLOCK_GOOD: [Nanos; 2] = [Nanos::from_millis(1), Nanos::from_millis(20)];
 const CLOCK_READS: u32 = 8;
 /// Maximum error with which shares run together.
 const ERROR_MAX: Nanos = Nanos::from_millis(100);
-/// Resolutions of targets' clocks, the finer one first.
-const RESOLUTIONS: [Nanos; 2] = [Nanos::from_millis(1), Nanos::SECOND];
+/// Clocks of targets, the finest first: the steps in which they report the time, and how far a reported time lags at most.
+/// The second is that of a folder, whose times are those of a clock that is updated once a step.
+const CLOCKS: [(Nanos, Nanos); 3] = [
+    (Nanos::from_millis(1), Nanos::from_millis(1)),
+    (Nanos::from_millis(10), Nanos::from_millis(20)),
+    (Nanos::SECOND, Nanos::SECOND),
+];
 /// Maximum number of shares to name.
 const NAMED_MAX: usize = 8;
 
@@ -50,6 +55,8 @@ pub(crate) enum Stage {
     Drained,
     /// Its record is written.
     Stored,
+    /// It has merged the runs of all, as far as that was possible.
+    Concluded,
     /// Its user stopped it, and so all others.
     Stopped,
 }
@@ -62,6 +69,7 @@ impl Stage {
             Self::Begin => "begin",
             Self::Drained => "drained",
             Self::Stored => "stored",
+            Self::Concluded => "concluded",
             Self::Stopped => "stopped",
         }
     }
@@ -233,6 +241,9 @@ impl Meeting {
                 return Ok(false);
             }
             let leases = admin.leases(LeaseAction::Look).await?;
+            if !self.reached(&leases, Stage::Concluded).is_empty() {
+                return Ok(false);
+            }
             let stored = self.reached(&leases, Stage::Stored);
             let mut others = self.of_shares(&leases).filter(|other| other.share != self.mine.share);
             if others.all(|other| other.share > self.mine.share && stored.contains(&other.share)) {
@@ -242,12 +253,13 @@ impl Meeting {
         }
     }
 
-    /// Waits until no other share is there.
-    pub(crate) async fn wait_until_alone(
+    /// Announces that this share has concluded, and waits until no other one is there.
+    pub(crate) async fn conclude(
         &self,
         admin: &mut dyn Admin,
         timeline: &dyn Timeline,
     ) -> Result<(), UserError> {
+        self.announce(admin, Stage::Concluded).await?;
         loop {
             let leases = admin.leases(LeaseAction::Look).await?;
             if self.of_shares(&leases).all(|lease| lease.share == self.mine.share) {
@@ -302,7 +314,7 @@ impl Meeting {
         }
         let why = format!("did not come within {}", duration(self.wait.0));
         Err(missing(&absent, self.mine.shares, &why).with_hint(
-            "every share needs the same command and target; --wait-for-shares sets how long they are waited for",
+            "every share needs the same command, target, and -o folder; --wait-for-shares sets how long they are waited for",
         ))
     }
 
@@ -389,15 +401,15 @@ impl ClockReads {
         self.0.push((sent, received, held));
     }
 
-    /// The resolution of the target's clock: all ages are multiples of it.
+    /// How far a time of the target's clock lags: all ages are multiples of its steps.
     fn resolution(&self) -> Nanos {
-        let [fine, coarse] = RESOLUTIONS;
-        let is_coarse = self.0.iter().all(|(_, _, held)| held.0 % coarse.0 == 0);
-        if is_coarse { coarse } else { fine }
+        let is_in_steps = |step: Nanos| self.0.iter().all(|(_, _, held)| held.0 % step.0 == 0);
+        let coarsest = CLOCKS.iter().rev().find(|(step, _)| is_in_steps(*step));
+        coarsest.unwrap_or(&CLOCKS[0]).1
     }
 
     /// The earliest and the latest moment of the announcement that agree with all reads, on the own clock; the target
-    /// answered between `sent` and `received`, and its clock has cut off less than its resolution.
+    /// answered between `sent` and `received`.
     fn bounds(&self) -> (Nanos, Nanos) {
         let resolution = self.resolution();
         let at_least = |(sent, _, held): &(Nanos, Nanos, Nanos)| {
@@ -412,7 +424,7 @@ impl ClockReads {
     fn is_good(&self) -> bool {
         let (least, most) = self.bounds();
         let reads = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
-        let is_fine = self.resolution() == RESOLUTIONS[0];
+        let is_fine = self.resolution() < Nanos::SECOND;
         let good = if is_fine { CLOCK_GOOD[0] } else { CLOCK_GOOD[1] };
         most.saturating_sub(least).0 / 2 <= good.0 || (is_fine && reads >= CLOCK_READS)
     }

@@ -138,6 +138,18 @@ pub static SLURM: Program = Program {
     find: || in_path("slurmctld").filter(|_| in_path("munged").is_some()),
 };
 
+/// A library that shows a process another time.
+pub static FAKETIME: Program = Program {
+    name: "libfaketime",
+    package: "faketime",
+    tests: "a load generator whose clock is wrong",
+    find: || {
+        let machine = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
+        let library = Path::new(&machine).join("faketime/libfaketime.so.1");
+        library.is_file().then_some(library)
+    },
+};
+
 /// Scrapes metrics, and evaluates queries over them; its `promtool` is next to it.
 pub static PROMETHEUS: Program = Program {
     name: "Prometheus",
@@ -160,6 +172,7 @@ pub static ALL: &[&Program] = &[
     &NPM,
     &PROMETHEUS,
     &OPEN_MPI,
+    &FAKETIME,
 ];
 
 /// Programs that this process has already reported as missing.

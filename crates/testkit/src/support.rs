@@ -38,6 +38,7 @@ pub fn options() -> TargetOptions {
     TargetOptions {
         insert: None,
         data_directory: None,
+        leases_directory: None,
         application_name: "highwater conformance".to_owned(),
         seed: Seed(42),
         connect_timeout: Nanos::from_secs(10),

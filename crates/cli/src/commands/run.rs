@@ -483,7 +483,7 @@ pub(super) fn run(settings: &RunIntent) -> Result<u8, UserError> {
     let directory = prepare::directory(&settings.out, &id, &plan)?;
     let stored = StoredPlan::new(plan, directory, None);
     let request = prepare::request(settings, workload, stored, &urls)?;
-    let meets = shares::meets(settings, request.target.as_ref(), &interrupter);
+    let meets = shares::meets(settings, &interrupter);
     let met = meets.clone();
     let request = RunRequest { controls, meets, ..request };
     let leases = request.meets.as_ref().map(|_| KeptLeases::default());

@@ -311,11 +311,15 @@ pub fn options(name: &str, directory: Option<&Path>, seed: Seed) -> TargetOption
     TargetOptions {
         insert: None,
         data_directory: directory.map(Path::to_owned),
+        leases_directory: None,
         application_name: name.to_owned(),
         seed,
         connect_timeout: CONNECT_TIMEOUT,
     }
 }
+
+/// The folder below that of the runs in which shares meet whose target keeps no leases.
+const LEASES_FOLDER: &str = ".leases";
 
 /// Opens the target of a run, without connecting.
 pub fn open(
@@ -325,6 +329,7 @@ pub fn open(
 ) -> Result<Arc<dyn Target>, UserError> {
     let options = TargetOptions {
         insert: settings.insert.clone(),
+        leases_directory: Some(settings.out.join(LEASES_FOLDER)),
         ..options("highwater", Some(directory), settings.seed)
     };
     highwater_drivers::open_urls(urls, &options)

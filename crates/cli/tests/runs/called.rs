@@ -190,6 +190,11 @@ impl Place {
     pub(crate) fn start_knowing(&self, words: &[&str], variables: &[(&str, &str)]) -> Running {
         let mut command = self.command(words);
         command.envs(variables.iter().copied());
+        Self::begin(command)
+    }
+
+    /// Starts a prepared command in the background.
+    pub(crate) fn begin(mut command: Command) -> Running {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = command.spawn().unwrap();
         Running {

@@ -10,7 +10,7 @@ use highwater_model::record::{AuditStatus, IncidentKind, ResultRecord, RunRecord
 use highwater_model::units::Nanos;
 use highwater_testing::clickhouse::{self, ClickHouse};
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
-use highwater_testing::programs::OPEN_MPI;
+use highwater_testing::programs::{FAKETIME, OPEN_MPI};
 use highwater_testing::slurm::{self, Slurm};
 use rustix::process::Signal;
 
@@ -250,17 +250,26 @@ fn long_sixty_four_shares_meet_and_are_one_run() {
     if skipped() {
         return;
     }
-    let (place, server) = (Place::new(), Postgres::start());
-    let url = server.url(SUPERUSER, "postgres");
-    let load = "cpu -d 5s --rate 6400 --batch 10 -c 64 --warm-up 0s --wait-for-shares 3m --json";
-    let clock = RealClock::start();
-    let ended: Vec<Called> =
-        launched(&place, &url, load, 64).into_iter().map(Running::end).collect();
-    assert!(ended[1..].iter().all(|called| called.code == Some(0)), "{:?}", &ended[1..]);
-    let merged = record(&ended[0]);
-    let error = merged.meeting.as_ref().unwrap().error_ns;
-    println!("64 shares: {} ms, begins known to {} µs", clock.now().0 / 1_000_000, error / 1_000);
-    assert_eq!(merged.clients.len(), 64);
+    let server = Postgres::start();
+    let met = |url: &str| {
+        let load =
+            "cpu -d 5s --rate 6400 --batch 10 -c 64 --warm-up 0s --wait-for-shares 3m --json";
+        let (place, clock) = (Place::new(), RealClock::start());
+        let ended: Vec<Called> =
+            launched(&place, url, load, 64).into_iter().map(Running::end).collect();
+        assert!(ended[1..].iter().all(|called| called.code == Some(0)), "{:?}", &ended[1..]);
+        let merged = record(&ended[0]);
+        let error = merged.meeting.as_ref().unwrap().error_ns;
+        println!(
+            "64 shares: {} ms, begins known to {} µs",
+            clock.now().0 / 1_000_000,
+            error / 1_000
+        );
+        assert_eq!(merged.clients.len(), 64);
+        merged
+    };
+    met("null:postgres");
+    let merged = met(&server.url(SUPERUSER, "postgres"));
     assert_eq!(merged.judgments.data.value, Data::Clean, "{:?}", merged.judgments.data);
     let rows = server.sql("postgres", "SELECT count(*) FROM cpu");
     assert_eq!(rows, merged.audit.acknowledged.to_string());
@@ -381,6 +390,98 @@ fn a_share_that_was_stopped_for_a_while_is_named_and_its_rows_are_counted() {
     assert_eq!(rows, merged.audit.acknowledged.to_string());
 }
 
+/// A sink has no place for leases.
+#[test]
+fn shares_of_a_sink_meet_in_the_folder_of_their_runs() {
+    let place = Place::new();
+    let load = "cpu -d 3s --rate 2k --batch 10 -c 6 --warm-up 0s --json";
+    let ended: Vec<Called> =
+        launched(&place, "null:postgres", load, 3).into_iter().map(Running::end).collect();
+    assert_eq!([ended[1].code, ended[2].code], [Some(0); 2], "{ended:?}");
+    let merged = record(&ended[0]);
+    assert_eq!(merged.clients.len(), 3);
+    assert_eq!(measured(&merged).rows.acknowledged, 6_000, "{:?}", measured(&merged).rows);
+    let meeting = merged.meeting.unwrap();
+    assert!((1..=100_000_000).contains(&meeting.error_ns), "{meeting:?}");
+    let left: Vec<_> = std::fs::read_dir(place.path().join("shared")).unwrap().collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+
+    // Started again at once after all were killed, with one that does not come.
+    let load = load.replace("--json", "--wait-for-shares 3s");
+    let mut killed = launched(&place, "null:postgres", &load, 3);
+    killed[0].wait_for("measure");
+    killed.into_iter().for_each(Running::kill);
+    let [first, third] = [0, 2].map(|rank| launch(&place, "null:postgres", &load, rank, 3));
+    for called in [first, third].map(Running::end) {
+        assert_eq!(called.code, Some(3), "{called:?}");
+        called.reports("share 2 of 3 did not come within 3.00 s");
+    }
+}
+
+/// A wall clock steers nothing; that of the first share names the run.
+#[test]
+fn a_share_whose_clock_is_an_hour_off_begins_with_the_others() {
+    if FAKETIME.is_left_out() {
+        return;
+    }
+    let library = FAKETIME.required().unwrap().display().to_string();
+    let place = Place::new();
+    let line = "run cpu sqlite:shared.db -d 3s --rate 1k --batch 10 -c 4 --warm-up 0s --share auto -o shared --json";
+    let off = [
+        ("LD_PRELOAD", library.as_str()),
+        ("FAKETIME", "+1h"),
+        ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
+    ];
+    let shares = [(0, &[][..]), (1, &off[..])].map(|(rank, more)| {
+        let rank = rank.to_string();
+        let of = [("OMPI_COMM_WORLD_RANK", rank.as_str()), ("OMPI_COMM_WORLD_SIZE", "2")];
+        place.start_knowing(&split(line), &[&of[..], more].concat())
+    });
+    let [first, second] = shares.map(Running::end);
+    assert_eq!(second.code, Some(0), "{first:?} {second:?}");
+    let merged = record(&first);
+    assert_eq!(merged.judgments.data.value, Data::Clean, "{:?}", merged.judgments.data);
+    assert_eq!(merged.audit.acknowledged, 3_000);
+    let meeting = merged.meeting.unwrap();
+    assert!(meeting.late_ns < 100_000_000 && meeting.error_ns < 100_000_000, "{meeting:?}");
+    let starts = [1, 2].map(|share| {
+        let path = format!("{}/shares/{share}", place.only_run("shared"));
+        let shown = place.call(&["show", &path, "--format", "json"]);
+        parse_instant(&record(&shown).header.started_at).unwrap()
+    });
+    let apart = starts[1].saturating_sub(starts[0]);
+    assert!(apart > Nanos::from_secs(3_500), "the clock was not off: {starts:?}");
+}
+
+/// What could not be stored is shown, once, and the rows that only lost files knew are not called surplus.
+#[test]
+fn shares_whose_folder_is_full_end_with_one_summary_that_is_not_verified() {
+    if skipped() {
+        return;
+    }
+    let (place, server) = (Place::new(), Postgres::start());
+    let line = format!(
+        "run cpu {} -d 6s --rate 2k --batch 10 -c 4 --warm-up 0s --share auto -o shared",
+        server.url(SUPERUSER, "postgres")
+    );
+    let shares = [0, 1].map(|rank: u32| {
+        // No file may have more than 16 KiB.
+        let mut command = Command::new("bash");
+        command.args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$0\" \"$@\""]);
+        command.arg(env!("CARGO_BIN_EXE_highwater"));
+        let of =
+            [("OMPI_COMM_WORLD_RANK", rank.to_string()), ("OMPI_COMM_WORLD_SIZE", "2".to_owned())];
+        command.envs(of);
+        Place::begin(place.prepared(command, &split(&line)))
+    });
+    let [first, second] = shares.map(Running::end);
+    assert!(matches!(first.code, Some(3 | 130)), "{first:?} {second:?}");
+    first.reports("File too large");
+    first.prints("rows NOT VERIFIED");
+    first.prints("share 2/2");
+    assert_eq!((second.code, second.stdout.contains("rows/s")), (Some(0), false), "{second:?}");
+}
+
 #[test]
 fn a_stop_of_one_share_stops_all_and_their_run_is_interrupted() {
     let place = Place::new();
@@ -427,21 +528,29 @@ fn rows_that_replace_each_other_are_audited_over_all_shares_and_again_from_their
 
 /// ClickHouse's clock has whole seconds here, and its leases are appended rows.
 #[test]
-fn shares_meet_by_a_clock_of_whole_seconds_and_by_leases_that_are_appended() {
+fn four_shares_meet_by_a_clock_of_whole_seconds_and_write_the_rows_of_one() {
     if clickhouse::skipped() {
         return;
     }
     let place = Place::new();
     let server = ClickHouse::start();
     let url = server.url(clickhouse::SUPERUSER);
-    let load = "cpu -d 3s --rate 4k --batch 100 -c 8 --warm-up 0s --json";
+    let load = "cpu -d 60s --rows 12k --rate 4k --batch 100 -c 8 --warm-up 0s --json";
+    let all = || server.sql("SELECT count(), sum(cityHash64(*)) FROM cpu");
+    assert_eq!(
+        measured(&record(&place.typed(&format!("run {url} {load}")))).rows.acknowledged,
+        12_000
+    );
+    let whole = all();
+    server.sql("DROP TABLE cpu");
     let ended: Vec<Called> =
         launched(&place, &url, load, 4).into_iter().map(Running::end).collect();
     let codes: Vec<Option<i32>> = ended[1..].iter().map(|called| called.code).collect();
     assert_eq!(codes, [Some(0); 3], "{ended:?}");
     let merged = record(&ended[0]);
     assert_eq!(merged.judgments.data.value, Data::Clean, "{:?}", merged.judgments.data);
-    assert_eq!(server.sql("SELECT count() FROM cpu"), merged.audit.acknowledged.to_string());
+    assert_eq!(merged.audit.acknowledged, 12_000);
+    assert_eq!(all(), whole);
     let meeting = merged.meeting.unwrap();
     assert!(meeting.error_ns <= 100_000_000, "{meeting:?}");
 }

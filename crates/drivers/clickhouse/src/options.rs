@@ -202,6 +202,7 @@ mod tests {
         let options = TargetOptions {
             insert: None,
             data_directory: None,
+            leases_directory: None,
             application_name: "highwater\r\n 7".to_owned(),
             seed: Seed(1),
             connect_timeout: Nanos::from_secs(10),

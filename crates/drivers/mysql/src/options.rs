@@ -190,6 +190,7 @@ mod tests {
         let options = TargetOptions {
             insert: None,
             data_directory: None,
+            leases_directory: None,
             application_name: "test".to_owned(),
             seed: Seed(1),
             connect_timeout: Nanos::from_secs(10),

@@ -11,6 +11,7 @@
 mod clickhouse;
 mod conversation;
 mod cratedb;
+mod leases;
 mod mysql;
 mod postgres;
 mod sink;
@@ -23,7 +24,7 @@ use highwater_driver::contract::{
     Admin, Capabilities, Connect, Driver, KeyCounts, KeySums, Response, RowTaker, ServerAdmin,
     Session, TableAdmin, TableDescriber, TableReader, Target, TargetFacts, TargetOptions, Timeline,
 };
-use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
+use highwater_driver::table_registry::{Lease, LeaseAction, RegistryEntry, TablePolicy};
 use highwater_driver::target_url::TargetUrl;
 use highwater_model::op::{BoundTable, BoundWorkload, PlaceholderStyle};
 use highwater_model::plan::AuditLevel;
@@ -31,6 +32,7 @@ use highwater_model::stored::KeyRange;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
+use self::leases::FolderLeases;
 use self::sink::{Protocol, Sink};
 
 /// The driver of `null:PROTOCOL`.
@@ -139,6 +141,7 @@ impl Target for NullTarget {
             let admin = NullAdmin {
                 protocol: self.protocol,
                 insert: insert.unwrap_or_default().to_owned(),
+                leases: self.options.leases_directory.clone().map(FolderLeases::new),
             };
             Ok(Box::new(admin) as Box<dyn Admin>)
         })
@@ -161,6 +164,8 @@ struct NullAdmin {
     protocol: Protocol,
     /// The insert mode, for the facts.
     insert: String,
+    /// Absent if no shares of a plan can meet.
+    leases: Option<FolderLeases>,
 }
 
 impl ServerAdmin for NullAdmin {
@@ -199,6 +204,11 @@ impl TableAdmin for NullAdmin {
     ) -> Response<'a, Vec<RegistryEntry>> {
         let entries = workload.tables.iter().map(|table| policy.new_entry(&table.name)).collect();
         Box::pin(ready(Ok(entries)))
+    }
+
+    fn leases<'a>(&'a mut self, action: LeaseAction<'a>) -> Response<'a, Vec<Lease>> {
+        let leases = self.leases.as_ref().map(|leases| leases.perform(action));
+        Box::pin(ready(leases.unwrap_or_else(|| Ok(Vec::new()))))
     }
 }
 

@@ -11,7 +11,7 @@ use highwater_model::op::{BoundOp, BoundOpKind, BoundStatement, BoundWorkload, O
 use highwater_model::outcome::{Certainty, Outcome};
 use highwater_model::units::{Nanos, Seed};
 use highwater_model::user_error::{UserError, UserErrorKind};
-use highwater_testkit::conformance::SqlWords;
+use highwater_testkit::conformance::{RULES, SqlWords, Subject};
 use highwater_testkit::{rules, support};
 use highwater_workload::{OpContext, Workload, WorkloadSpec, builtin};
 use support::{WallTimeline, block_on};
@@ -28,6 +28,30 @@ fn try_open(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, UserErro
 
 fn open(url: &str, insert: Option<&str>) -> Arc<dyn Target> {
     try_open(url, insert).unwrap()
+}
+
+/// No statement is parsed.
+fn sql() -> SqlWords {
+    SqlWords::new(|_| "text", |_, column, parameter| format!("{column} = {parameter}"))
+}
+
+/// Two processes that see one folder, as two connections to a database.
+#[test]
+fn shares_of_a_sink_have_leases_in_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let leases = folder.path().join("leases");
+    let subject = Subject {
+        driver: &NullDriver,
+        urls: vec!["null:postgres".to_owned()],
+        options: TargetOptions { leases_directory: Some(leases.clone()), ..options(None) },
+        timeline: WallTimeline::start(),
+        sql: sql(),
+        cut: None,
+    };
+    let name = "a_share_of_a_table_is_leased_once_and_given_back";
+    let rule = RULES.iter().find(|rule| rule.name == name).unwrap();
+    assert_eq!(block_on(rule.check(&subject)), Ok(()));
+    assert!(!leases.exists(), "an empty folder is left");
 }
 
 fn cpu() -> Workload {
@@ -63,10 +87,7 @@ fn execute(target: &dyn Target, workload: &Workload, ops: Vec<Op>) -> Vec<Outcom
 #[test]
 fn the_sink_keeps_the_rules_of_every_driver() {
     for url in SINKS {
-        // No statement is parsed.
-        let sql =
-            SqlWords::new(|_| "text", |_, column, parameter| format!("{column} = {parameter}"));
-        let broken = rules::broken(&NullDriver, url, sql, None);
+        let broken = rules::broken(&NullDriver, url, sql(), None);
         assert!(broken.is_empty(), "{url}: {broken:?}");
     }
 }

@@ -122,6 +122,7 @@ fn facts_and_storage_describe_the_file() {
     let timeline = support::WallTimeline::start();
     let options = TargetOptions {
         data_directory: Some(directory.path().join("runs/1")),
+        leases_directory: None,
         ..support::options()
     };
     support::block_on(async {

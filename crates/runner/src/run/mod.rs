@@ -496,8 +496,8 @@ const LOST: &str = "another run took the tables over, because this run's heartbe
                                missing for half a minute: rows of both may be in them";
 
 impl Run {
-    /// Takes leases on the tables that this run fills or drops; none if nothing is stored, or if the target is a model
-    /// of this run alone.
+    /// Takes leases on the tables that this run fills or drops, if they are stored, and on the plan of shares that meet;
+    /// none of a model, which is of this run alone.
     async fn hold_tables(
         &self,
         bound: &BoundWorkload,
@@ -507,14 +507,14 @@ impl Run {
         let is_shared = capabilities.stores_values && !capabilities.simulated_clock;
         let options = &self.request.options;
         let drops = options.drop || !options.drop_foreign.is_empty();
-        let changes = writes(&self.request) || drops;
+        let changes = is_shared && (writes(&self.request) || drops);
         let (plan, timeline) = (&self.request.plan, self.timeline.as_ref());
         let meets = self.request.meets.as_ref();
         let meets = meets.map(|meets| (lease_on_plan(plan), meets.interrupter.clone()));
         let on_plan = meets.as_ref().map(|(on_plan, _)| on_plan.clone());
         let tables = bound.tables.iter().filter(|_| changes).map(|table| table.name.as_str());
         let tables: Vec<&str> = tables.chain(on_plan.as_deref()).collect();
-        if tables.is_empty() || !is_shared {
+        if tables.is_empty() {
             return Ok(None);
         }
         if let Some(kept) = &self.kept

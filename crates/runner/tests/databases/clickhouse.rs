@@ -62,6 +62,7 @@ fn rows_forwarded_after_the_response_are_all_found_and_the_record_states_it() {
     let options = TargetOptions {
         insert: Some("distributed".to_owned()),
         data_directory: None,
+        leases_directory: None,
         application_name: "highwater-test".to_owned(),
         seed: Seed(42),
         connect_timeout: Nanos::from_secs(5),

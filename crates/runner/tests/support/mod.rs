@@ -116,6 +116,7 @@ impl Job {
         let options = TargetOptions {
             insert: None,
             data_directory: Some(root.to_owned()),
+            leases_directory: None,
             application_name: "highwater-test".to_owned(),
             seed: Seed(self.seed),
             connect_timeout: Nanos::from_secs(5),

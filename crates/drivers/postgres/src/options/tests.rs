@@ -8,6 +8,7 @@ fn options() -> TargetOptions {
     TargetOptions {
         insert: None,
         data_directory: None,
+        leases_directory: None,
         application_name: "highwater".to_owned(),
         seed: Seed(1),
         connect_timeout: Nanos::from_secs(10),

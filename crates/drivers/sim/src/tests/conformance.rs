@@ -17,6 +17,7 @@ fn it_keeps_every_rule_that_needs_no_values() {
             options: TargetOptions {
                 insert: None,
                 data_directory: None,
+                leases_directory: None,
                 application_name: "test".to_owned(),
                 seed: Seed(42),
                 connect_timeout: Nanos::SECOND,

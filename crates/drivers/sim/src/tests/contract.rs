@@ -18,6 +18,7 @@ fn options(insert: Option<&str>) -> TargetOptions {
     TargetOptions {
         insert: insert.map(str::to_owned),
         data_directory: None,
+        leases_directory: None,
         application_name: "test".to_owned(),
         seed: Seed(1),
         connect_timeout: Nanos::SECOND,

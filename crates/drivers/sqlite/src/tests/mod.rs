@@ -34,6 +34,7 @@ fn options() -> TargetOptions {
     TargetOptions {
         insert: None,
         data_directory: Some(PathBuf::from("runs/1")),
+        leases_directory: None,
         application_name: "test".to_owned(),
         seed: Seed(1),
         connect_timeout: Nanos::from_secs(10),

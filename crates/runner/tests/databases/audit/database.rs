@@ -104,6 +104,7 @@ impl Database {
         let options = TargetOptions {
             insert: insert.map(str::to_owned),
             data_directory: None,
+            leases_directory: None,
             application_name: "audit".to_owned(),
             seed: Seed(42),
             connect_timeout: Nanos::from_secs(5),

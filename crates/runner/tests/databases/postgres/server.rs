@@ -75,6 +75,7 @@ pub(crate) fn target(urls: &[String], name: &str, insert: Option<&str>) -> Arc<d
     let options = TargetOptions {
         insert: insert.map(str::to_owned),
         data_directory: None,
+        leases_directory: None,
         application_name: name.to_owned(),
         seed: Seed(42),
         connect_timeout: Nanos::from_secs(5),
