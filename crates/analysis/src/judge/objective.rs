@@ -142,7 +142,7 @@ fn latency(verdicts: &[LatencyVerdict]) -> Option<Reason> {
             let what = match verdict.shown {
                 Shown::Met => return None,
                 Shown::Missed | Shown::Above => evidence.clone(),
-                Shown::Unproven => format!("not met with 95% confidence: {evidence}"),
+                Shown::Unproven => format!("not shown with 95% confidence: {evidence}"),
                 Shown::TooFew { samples, needed } => too_few(samples, needed, verdict.phase_ns),
             };
             let separator =
@@ -151,9 +151,14 @@ fn latency(verdicts: &[LatencyVerdict]) -> Option<Reason> {
             Some(format!("{place}: {percentile}{separator} {what}"))
         })
         .collect();
+    let is_unproven = |of: &LatencyVerdict| !matches!(of.shown, Shown::Missed | Shown::Above);
     let (message, hint) = if lacks_ops_alone(verdicts) {
         let message = "too few ops were measured to judge a percentile by";
         (message, "measure longer (-d)")
+    } else if verdicts.iter().all(is_unproven) {
+        let message =
+            "a percentile was within its limit, but 95% confidence that it stays there is required";
+        (message, "measure longer (-d), lower --rate, or use fewer sessions (-c)")
     } else {
         let message = "a percentile is above its limit, or not below it with 95% confidence";
         let hint = "lower --rate, use fewer sessions (-c), or measure longer (-d)";

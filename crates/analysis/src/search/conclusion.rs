@@ -255,7 +255,7 @@ fn history(search: &SearchRecord, no_mark: &NoMark) -> String {
 
 /// How often a mark was confirmed, in the words of every output: `3 of 3 times for 30 s`. Confirmations that met the
 /// objective as measured, but show it only together with the others, are not included in the first number: `2 of 3
-/// times for 30 s, and all 3 together`; `2 of 4 times for 30 s, and 3 of them together`.
+/// times for 30 s; the ops of all 3 together meet it`; `2 of 4 times for 30 s; the ops of 3 of them together meet it`.
 pub fn times_confirmed(search: &SearchRecord, mark: &Mark) -> String {
     let of_mark = mark.confirmations;
     let of_mark =
@@ -264,8 +264,8 @@ pub fn times_confirmed(search: &SearchRecord, mark: &Mark) -> String {
     let times = format!("{passed} of {made} times for {}", span(mark.hold_ns));
     match held {
         _ if held == passed => times,
-        _ if held == made => format!("{times}, and all {held} together"),
-        _ => format!("{times}, and {held} of them together"),
+        _ if held == made => format!("{times}; the ops of all {held} together meet it"),
+        _ => format!("{times}; the ops of {held} of them together meet it"),
     }
 }
 

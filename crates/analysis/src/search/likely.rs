@@ -21,14 +21,20 @@ pub fn bracket(search: &SearchRecord) -> [Option<f64>; 2] {
 /// bracket shows how many more bisections are needed.
 pub fn probes_to_come(search: &SearchRecord) -> [u32; 2] {
     let (policy, done) = (&search.policy, number(search.probes.len()));
-    let confirmed = search.probes.iter().filter(|probe| probe.purpose == ProbePurpose::Confirm);
+    let bracket = bracket(search);
+    // Those of a candidate that failed do not count for the next one.
+    let is_of_candidate = |at: f64| bracket[0].is_none_or(|passed| at.total_cmp(&passed).is_eq());
+    let confirmed = search
+        .probes
+        .iter()
+        .filter(|probe| probe.purpose == ProbePurpose::Confirm && is_of_candidate(probe.at));
     let confirmations = policy.confirmations.saturating_sub(number(confirmed.count()));
     let usual = u32::midpoint(*PROBES_OF_NINE_IN_TEN.start(), *PROBES_OF_NINE_IN_TEN.end());
     let halvings = |apart: f64| {
         let of_width = apart.ln() / policy.width.ln_1p();
         u32::try_from(ceil_to_u64(of_width.log2().max(0.0))).unwrap_or(usual)
     };
-    let searching = if let [Some(passed), Some(failed)] = bracket(search) {
+    let searching = if let [Some(passed), Some(failed)] = bracket {
         halvings(failed / passed)
     } else {
         // The value at which the verdict changes is a factor of two away, which is then halved.
@@ -70,6 +76,11 @@ mod tests {
         search.probes.push(probe(ProbePurpose::Confirm, 1_000.0, ProbeVerdict::Passed));
         search.probes.push(searched(1_019.0, ProbeVerdict::Failed));
         assert_eq!(probes_to_come(&search), [0, 2]);
+        // A lower candidate is confirmed as often as the first.
+        let mut again = search.clone();
+        again.probes.push(probe(ProbePurpose::Confirm, 1_000.0, ProbeVerdict::Failed));
+        again.probes.push(searched(980.0, ProbeVerdict::Passed));
+        assert_eq!(probes_to_come(&again), [1, 3]);
         // A rate that only falls is not nearer to its end.
         let mut falling = search.clone();
         falling.probes =

@@ -295,9 +295,9 @@ fn more(search: &SearchRecord) -> Vec<Remark> {
     more.extend(of_search(search).map(limit::remark));
     more.extend(soak(search).map(|soak| Remark::new("soak", soak)));
     if mark.is_some_and(|mark| mark.wider) {
-        let why = "wider than requested: the search ran out of probes or time";
-        more.push(Remark::new("interval", why));
+        more.push(Remark::new("interval", wider(search)));
     }
+    more.extend(mark.and_then(|mark| passed_once(search, mark)));
     let above = mark.into_iter().flat_map(|mark| &mark.passed_above);
     let above = list(above.map(|at| rate(*at)), ", ");
     if !above.is_empty() {
@@ -305,6 +305,30 @@ fn more(search: &SearchRecord) -> Vec<Remark> {
         more.push(Remark::new("not monotone", why));
     }
     more
+}
+
+/// `wider than requested: after 14 of 25 probes and 10 min of 15 min, too little was left to narrow it and to confirm`.
+fn wider(search: &SearchRecord) -> String {
+    let took: u64 = search.probes.iter().map(|of| of.took_ns.saturating_add(of.settled_ns)).sum();
+    let probes = format!("{} of {} probes", search.probes.len(), search.policy.probes_max);
+    let time = search.policy.budget_ns.map(|budget| format!("{} of {}", span(took), span(budget)));
+    let spent = list(std::iter::once(probes).chain(time), " and ");
+    format!(
+        "wider than requested: after {spent}, too little was left to narrow it and to confirm (--budget)"
+    )
+}
+
+/// Values between the mark and the lowest that failed which passed a probe, and no confirmation.
+fn passed_once(search: &SearchRecord, mark: &Mark) -> Option<Remark> {
+    let failed = mark.failed.unwrap_or(f64::INFINITY);
+    let passed = search.probes.iter().filter(|probe| probe.verdict == ProbeVerdict::Passed);
+    let between = passed.map(|probe| probe.at).filter(|at| *at > mark.confirmed && *at < failed);
+    let mut between: Vec<f64> = between.collect();
+    between.sort_by(f64::total_cmp);
+    between.dedup();
+    let values = list(between.iter().map(|at| of_axis(search, *at)), ", ");
+    let text = format!("{values} passed a probe, and too few confirmations for a mark");
+    (!between.is_empty()).then(|| Remark::new("not confirmed", text))
 }
 
 /// `9 of 10 searches like this one (412 ops/s, 1 h) end at most 15% below or 2% above the true mark`.

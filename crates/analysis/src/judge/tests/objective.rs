@@ -168,11 +168,11 @@ fn a_percentile_passes_only_with_confidence() {
     let close = slow(97);
     assert_eq!(close.value, ObjectiveValue::Missed);
     let said = &close.reasons[0].evidence;
-    assert!(said.contains("not met with 95"), "{said}");
+    assert!(said.contains("not shown with 95"), "{said}");
     let above = slow(200);
     assert_eq!(above.value, ObjectiveValue::Missed);
     let said = &above.reasons[0].evidence;
-    assert!(!said.contains("not met with 95"), "{said}");
+    assert!(!said.contains("not shown with 95"), "{said}");
 }
 
 #[test]

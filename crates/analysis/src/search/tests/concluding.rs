@@ -166,9 +166,13 @@ fn the_confirmations_of_a_mark_are_stated_as_its_probes_show_them() {
     };
     let check = |verdicts: &[ProbeVerdict], expected: &str| assert_eq!(said(verdicts), expected);
     check(&[Passed, Passed, Passed], "3 of 3 times for 5 min");
-    check(&[NotDecided, Passed, Passed], "2 of 3 times for 5 min, and all 3 together");
+    check(
+        &[NotDecided, Passed, Passed],
+        "2 of 3 times for 5 min; the ops of all 3 together meet it",
+    );
     check(&[Passed, Failed, Passed, Passed], "3 of 4 times for 5 min");
-    check(&[Passed, Failed, Passed, NotDecided], "2 of 4 times for 5 min, and 3 of them together");
+    let three = "2 of 4 times for 5 min; the ops of 3 of them together meet it";
+    check(&[Passed, Failed, Passed, NotDecided], three);
 }
 
 #[test]
