@@ -271,6 +271,7 @@ fn earlier(second: u64) -> SecondProgress {
             p50_ns: Some(300_000 + 1_000 * (second % 50)),
             p99_ns: Some(900_000 + 10_000 * (second % 70)),
             p99_at_least: false,
+            max_ns: None,
             recent: None,
             errors: 0,
             rejected: 0,

@@ -367,6 +367,7 @@ mod tests {
             p50_ns: None,
             p99_ns: Some(second),
             p99_at_least: false,
+            max_ns: None,
             recent: None,
             errors: 1,
             rejected: 0,

@@ -40,6 +40,21 @@
     if (!byId("command")) show();
   }
 
+  // The list of runs follows those that are running, unless the user is selecting some.
+  const follow = async () => {
+    const runs = byId("runs");
+    if (!runs || !("running" in runs.dataset)) return;
+    if (!runs.querySelector(":checked") && !runs.contains(document.activeElement)) {
+      const response = await fetch(location.href).catch(() => undefined);
+      const page = response?.ok
+        ? new DOMParser().parseFromString(await response.text(), "text/html").getElementById("runs")
+        : undefined;
+      if (page) runs.replaceWith(page);
+    }
+    setTimeout(follow, 5000);
+  };
+  setTimeout(follow, 5000);
+
   const parts = byId("parts");
   if (!parts) return;
   const connection = byId("connection");

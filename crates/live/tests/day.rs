@@ -215,6 +215,7 @@ fn stream(name: &str, unit: Unit, per_s: u64) -> StreamProgress {
         p50_ns: Some(1_000_000 + 1_000 * per_s),
         p99_ns: Some(2_000_000 + 3_000 * per_s),
         p99_at_least: false,
+        max_ns: None,
         recent: None,
         errors: 3,
         rejected: 2,

@@ -63,6 +63,7 @@ fn second(acknowledged: u64) -> Event {
         p50_ns: None,
         p99_ns: None,
         p99_at_least: false,
+        max_ns: None,
         recent: None,
         errors: 0,
         rejected: 0,

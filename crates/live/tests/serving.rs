@@ -119,6 +119,7 @@ fn second(live: &Live, second: u64, units_per_s: f64) {
         p50_ns: Some(1_000_000),
         p99_ns: Some(2_000_000),
         p99_at_least: false,
+        max_ns: None,
         recent: None,
         errors: 3,
         rejected: 2,

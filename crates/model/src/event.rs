@@ -413,6 +413,9 @@ pub struct StreamProgress {
     pub p99_ns: Option<u64>,
     /// Whether the 99th percentile is a lower bound.
     pub p99_at_least: bool,
+    /// Maximum latency of the same ops, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_ns: Option<u64>,
     /// Latency over the last seconds; only if the 99th percentile is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recent: Option<RecentLatency>,

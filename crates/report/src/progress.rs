@@ -387,6 +387,7 @@ mod tests {
         let insert = StreamProgress {
             p99_ns: Some(4_400_000),
             p99_at_least: true,
+            max_ns: None,
             ..stream("insert", Unit::Rows, 421_200.0)
         };
         let dashboards = stream("dashboards", Unit::Queries, 49.0);

@@ -260,8 +260,10 @@ pub struct SlotStream {
     pub offered: Option<f64>,
     /// Median of the slowest second; a percentile is never averaged.
     pub p50_ns: Option<u64>,
-    /// 99th percentile of the slowest second; with few ops, also over the seconds before it.
+    /// 99th percentile of the slowest second; absent if all have few ops.
     pub p99_ns: Option<u64>,
+    /// Maximum latency.
+    pub max_ns: Option<u64>,
     /// Ops that failed.
     pub errors: u64,
     /// Failed ops that were rejected for lack of capacity.
@@ -330,6 +332,7 @@ impl Slot {
             stream.offered = stream.offered.zip(next.offered).map(|(a, b)| a + b);
             stream.p50_ns = stream.p50_ns.max(next.p50_ns);
             stream.p99_ns = stream.p99_ns.max(next.p99_ns);
+            stream.max_ns = stream.max_ns.max(next.max_ns);
             stream.errors += next.errors;
             stream.rejected += next.rejected;
             stream.dropped += next.dropped;
@@ -339,8 +342,6 @@ impl Slot {
 
 impl SlotStream {
     fn from_stream(stream: &StreamProgress) -> Self {
-        // A stream with few ops shows the percentile of its last seconds together.
-        let recent = stream.recent;
         Self {
             stream: stream.stream.clone(),
             unit: stream.unit,
@@ -350,8 +351,9 @@ impl SlotStream {
                 Unit::Queries | Unit::Transactions => stream.counts.acknowledged,
             },
             offered: stream.offered_per_s,
-            p50_ns: stream.p50_ns.or(recent.and_then(|of| of.p50_ns)),
-            p99_ns: stream.p99_ns.or(recent.and_then(|of| of.p99_ns)),
+            p50_ns: stream.p50_ns,
+            p99_ns: stream.p99_ns,
+            max_ns: stream.max_ns,
             errors: stream.errors,
             rejected: stream.rejected,
             dropped: stream.counts.dropped,

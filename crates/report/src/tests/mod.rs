@@ -14,6 +14,7 @@ pub(crate) fn stream(name: &str, unit: Unit, units_per_s: f64) -> StreamProgress
         p50_ns: None,
         p99_ns: None,
         p99_at_least: false,
+        max_ns: None,
         recent: None,
         errors: 0,
         rejected: 0,

@@ -398,6 +398,7 @@ impl<'a> Collector<'a> {
             p50_ns: latency.percentile(0.5).map(|p50| p50.ns),
             p99_ns: p99.map(|p99| p99.ns),
             p99_at_least: p99.is_some_and(|p99| p99.at_least),
+            max_ns: latency.percentile(1.0).map(|max| max.ns),
             recent: match p99 {
                 Some(_) => None,
                 None => self.recent(second, phase, stream),

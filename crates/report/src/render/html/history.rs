@@ -70,7 +70,7 @@ pub fn history_page(
         (above)
         (filters(filter))
         @if listed.is_empty() {
-            p { "No run is stored here, or none that the filter takes." }
+            p { (if rows.is_empty() { "No run is stored here." } else { "No stored run matches the filter." }) }
         } @else {
             (table(&listed[..listed.len().min(ROWS_MAX)], may_delete))
         }
@@ -132,10 +132,11 @@ fn filters(filter: &HistoryFilter) -> Markup {
 
 fn table(rows: &[&HistoryRow], may_delete: bool) -> Markup {
     let has_labels = rows.iter().any(|row| !row.labels.is_empty());
+    let is_running = rows.iter().any(|row| row.progress.is_some());
     html! {
         form method="get" action="/compare" {
             div class="table" tabindex="0" role="region" aria-label="Stored runs" {
-                table id="runs" class="cards" {
+                table id="runs" class="cards" data-running=[is_running.then_some("")] {
                     thead { tr {
                         th { "started (UTC)" }
                         th class="figure" { "answer" }
@@ -197,7 +198,10 @@ fn going_on(progress: &HistoryProgress) -> String {
     let trial = progress.trial.map(|trial| format!(" trial {trial}")).unwrap_or_default();
     match progress.phase.as_str() {
         "" => format!("running{trial}"),
-        phase => format!("running{trial}: {phase}, {} of {} s", progress.second, progress.of_s),
+        phase => {
+            let second = progress.second.min(progress.of_s);
+            format!("running{trial}: {phase}, {second} of {} s", progress.of_s)
+        }
     }
 }
 

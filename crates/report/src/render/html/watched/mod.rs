@@ -289,6 +289,7 @@ fn intervals(slot: &Slot) -> impl Iterator<Item = IntervalRecord> + '_ {
             dropped: stream.dropped,
             p50_ns: stream.p50_ns,
             p99_ns: stream.p99_ns,
+            max_ns: stream.max_ns,
             ..IntervalRecord::default()
         }
     })

@@ -153,6 +153,7 @@ fn answer_of_run(run: &WatchedRun) -> Answer {
         "so far".clone_into(&mut answer.lead);
         // Before the first measured second, that of the warm-up.
         if measured.is_empty() {
+            "the rate of the load until now; nothing is measured yet".clone_into(&mut answer.basis);
             answer.figure = rate(phase_rate(run, 0));
             answer.unit = format!("{}/s", first.unit.name());
         }
@@ -268,11 +269,12 @@ fn objective(
     let is_decided = record.is_some_and(|record| !may_yet_be_met(record, measured));
     let (value, tone) = match &standings[..] {
         _ if run.objectives.is_empty() => ("none set", Tone::None),
+        _ if record.is_none() => ("not decided yet", Tone::None),
         [] => ("not decided yet", Tone::None),
         all if all.iter().any(|of| of.is_missed()) => {
             ("missed so far", if is_decided { Tone::Bad } else { Tone::Open })
         }
-        _ => ("met so far", if is_decided { Tone::Good } else { Tone::Open }),
+        _ => ("met so far", if is_decided { Tone::Good } else { Tone::None }),
     };
     let words = list(standings.iter().map(|of| of.words()), "; ");
     let sentence = match words.as_str() {
