@@ -48,7 +48,8 @@ pub fn holder_of(lease: &Lease) -> Holder {
 pub(crate) fn this_process() -> Owner {
     let started = Process::myself().and_then(|process| process.stat());
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let user = std::env::var("USER").unwrap_or_else(|_| "unknown".to_owned());
+    let named = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
+    let user = named.unwrap_or_else(|| format!("uid-{}", rustix::process::getuid().as_raw()));
     let name = format!("{user}@{host}");
     // Another run prints this text, so it must not contain terminal control characters.
     let is_plain = |c: &char| c.is_ascii_graphic();
