@@ -37,3 +37,22 @@ fn long_two_builds_in_two_folders_are_equal_and_install_in_trees_without_rust() 
     assert_eq!(made(&other), sums);
     fs::remove_dir_all(&place).unwrap();
 }
+
+/// Only a compiler tries it here. What is Linux alone (process files, control groups, the fast timer, clusters of own
+/// processes) is behind a module each, which is absent there.
+#[test]
+#[ignore = "long: compiles for another system"]
+fn long_the_program_compiles_for_macos() {
+    let triple = "aarch64-apple-darwin";
+    output(Command::new("rustup").args(["target", "add", triple])).unwrap();
+    let place = std::env::temp_dir().join(format!("highwater-macos-{}", std::process::id()));
+    let tools = place.join("tools");
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "install", "--quiet", "--target"]).arg(&tools);
+    output(pip.args(["cargo-zigbuild==0.24.1", "ziglang==0.17.1"])).unwrap();
+    let mut check = Command::new(tools.join("bin/cargo-zigbuild"));
+    check.args(["check", "--locked", "--package", "highwater", "--target", triple]);
+    check.current_dir(root()).env("CARGO_TARGET_DIR", place.join("target"));
+    output(check.env("PYTHONPATH", &tools)).unwrap();
+    fs::remove_dir_all(&place).unwrap();
+}

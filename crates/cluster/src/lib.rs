@@ -54,6 +54,12 @@ impl Cluster {
         options: Options,
         interrupts: Interrupts,
     ) -> Result<Self, UserError> {
+        if cfg!(not(target_os = "linux")) {
+            let message = "cluster files need Linux, whose list of processes tells what has ended";
+            return Err(
+                UserError::usage(message).with_hint("start the database by hand, and name its URL")
+            );
+        }
         let takes_over = options.takes_over;
         let mut site = Site::new(options, StateFile::open(state)?, interrupts);
         site.end_command()?;

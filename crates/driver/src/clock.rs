@@ -3,15 +3,15 @@
 //! Two timelines share one contract and one heap of deadlines, so the same worker runs on either. The real one waits;
 //! simulated time does not advance while any task can run, then jumps to the next deadline.
 //!
-//! Real time has the monotonic clock, and one operating-system timer per executor thread. An executor's own timers have
-//! millisecond steps; a timerfd wakes it within tens of microseconds. The timer is set to the earliest deadline of the
+//! Real time has the monotonic clock, and one timer per executor thread, which is set to the earliest deadline of the
 //! heap.
+
+mod timer;
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::future::Future;
-use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -19,14 +19,10 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use futures_executor::LocalPool;
 use futures_util::task::LocalSpawnExt;
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
-};
-use tokio::io::unix::AsyncFd;
 
 use highwater_model::units::Nanos;
 
+use self::timer::Timer;
 use crate::{BoxFuture, Timeline};
 
 /// Deadlines in order. Entries with equal deadlines wake in creation order, so that a simulated run is repeatable.
@@ -277,11 +273,11 @@ pub fn wall_clock() -> Nanos {
 pub struct RealTimeline {
     clock: RealClock,
     heap: Rc<RefCell<DeadlineHeap>>,
-    timer: Rc<Timer>,
+    timer: Rc<NextDeadline>,
 }
 
-struct Timer {
-    fd: AsyncFd<OwnedFd>,
+struct NextDeadline {
+    timer: Timer,
     // The timer's current deadline; `Nanos::MAX` if unset.
     set_to: Cell<Nanos>,
 }
@@ -293,7 +289,7 @@ impl RealTimeline {
         F: Future<Output = T>,
         M: FnOnce(Rc<Self>) -> F,
     {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
             let timeline = Rc::new(Self::new(clock)?);
             let main = make(Rc::clone(&timeline));
@@ -306,30 +302,14 @@ impl RealTimeline {
     }
 
     fn new(clock: RealClock) -> std::io::Result<Self> {
-        let fd = timerfd_create(
-            TimerfdClockId::Monotonic,
-            TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC,
-        )?;
-        #[expect(
-            deprecated,
-            reason = "its successor is unsafe; an owned descriptor keeps what that requires"
-        )]
-        let fd = AsyncFd::new(fd)?;
-        let timer = Timer { fd, set_to: Cell::new(Nanos::MAX) };
+        let timer = NextDeadline { timer: Timer::new()?, set_to: Cell::new(Nanos::MAX) };
         Ok(Self { clock, heap: Rc::default(), timer: Rc::new(timer) })
     }
 
     async fn fire_for_ever(&self) -> std::io::Error {
         loop {
-            match self.timer.fd.readable().await {
-                Ok(mut ready) => {
-                    let mut count = [0_u8; 8];
-                    // An empty read means that the timer was reset meanwhile.
-                    let _ignored = ready.try_io(|fd| {
-                        rustix::io::read(fd.get_ref(), &mut count).map_err(std::io::Error::from)
-                    });
-                }
-                Err(error) => return error,
+            if let Err(error) = self.timer.timer.wait().await {
+                return error;
             }
             self.timer.set_to.set(Nanos::MAX);
             self.heap.borrow_mut().fire(self.clock.now());
@@ -341,18 +321,10 @@ impl RealTimeline {
     }
 }
 
-impl Timer {
+impl NextDeadline {
     fn set(&self, clock: RealClock, deadline: Nanos) {
-        if deadline >= self.set_to.get() {
-            return;
-        }
-        let left = deadline.saturating_sub(clock.now()).0.max(1);
-        let value = Timespec {
-            tv_sec: i64::try_from(left / 1_000_000_000).unwrap_or(i64::MAX),
-            tv_nsec: i64::try_from(left % 1_000_000_000).unwrap_or(0),
-        };
-        let once = Itimerspec { it_interval: Timespec::default(), it_value: value };
-        if timerfd_settime(self.fd.get_ref(), TimerfdTimerFlags::empty(), &once).is_ok() {
+        let is_earlier = deadline < self.set_to.get();
+        if is_earlier && self.timer.set(deadline.saturating_sub(clock.now())).is_ok() {
             self.set_to.set(deadline);
         }
     }

@@ -23,6 +23,7 @@ use highwater_model::record::SchedulingClass;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
+use crate::kernel::cpu_time;
 use crate::ledger::Ledger;
 use crate::ledger::stored::Span;
 use crate::planner::spawn_delay;
@@ -31,7 +32,6 @@ use crate::schedule::{PhaseTimes, Schedule, ScheduledPhase};
 use crate::sessions::Sessions;
 use crate::source::{Feed, Source};
 use crate::store::RunDirectory;
-use crate::telemetry::cpu_time;
 use crate::time_limits::Watchdog;
 use crate::worker::{ReconnectOrder, Think, Worker};
 

@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use highwater_driver::Lease;
 use highwater_driver::table_registry::{Holder, Owner};
-use procfs::ProcError;
-use procfs::process::Process;
+
+use crate::kernel;
 
 /// Maximum characters of an owner's name.
 const NAME_CHARACTERS_MAX: usize = 80;
@@ -46,7 +46,6 @@ pub fn holder_of(lease: &Lease) -> Holder {
 
 /// Identifies this process to others.
 pub(crate) fn this_process() -> Owner {
-    let started = Process::myself().and_then(|process| process.stat());
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let named = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
     let user = named.unwrap_or_else(|| format!("uid-{}", rustix::process::getuid().as_raw()));
@@ -55,17 +54,10 @@ pub(crate) fn this_process() -> Owner {
     let is_plain = |c: &char| c.is_ascii_graphic();
     Owner {
         name: name.chars().filter(is_plain).take(NAME_CHARACTERS_MAX).collect(),
-        machine: machine().unwrap_or_default(),
+        machine: kernel::process_space().unwrap_or_default(),
         process: std::process::id(),
-        started: started.map_or(0, |stat| stat.starttime),
+        started: kernel::process_start(std::process::id()).unwrap_or(0),
     }
-}
-
-/// The boot id of this machine, and the PID namespace.
-fn machine() -> Option<String> {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
-    Some(format!("{} {}", boot.trim(), namespace.display()))
 }
 
 /// Whether the holder of a token is running; `None` for a holder on another machine.
@@ -78,13 +70,9 @@ pub(crate) fn is_at_work(owner: &Owner, token: &str) -> Option<bool> {
 
 /// Whether a process of this machine is running; `None` for one of another machine.
 fn is_running(owner: &Owner) -> Option<bool> {
-    if owner.machine.is_empty() || machine()? != owner.machine {
+    if owner.machine.is_empty() || kernel::process_space()? != owner.machine {
         return None;
     }
-    let number = i32::try_from(owner.process).ok()?;
-    match Process::new(number).and_then(|process| process.stat()) {
-        Ok(stat) => Some(stat.starttime == owner.started),
-        Err(ProcError::NotFound(_)) => Some(false),
-        Err(_) => None,
-    }
+    let started = kernel::process_start(owner.process)?;
+    Some(started > 0 && started == owner.started)
 }

@@ -10,6 +10,7 @@ pub mod control;
 mod estimate;
 mod executor;
 pub mod holders;
+mod kernel;
 pub mod leases;
 pub mod ledger;
 pub mod meeting;

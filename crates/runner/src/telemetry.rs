@@ -1,8 +1,7 @@
 //! The load generator's own telemetry: CPU of this process and of the machine, memory, steal; and whether the process
 //! was stalled (stopped, starved of CPU, or on a suspended machine), or its wall clock was set.
 //!
-//! Read from the kernel's process files once a second. If files are missing (another system), values are absent, never
-//! invented.
+//! Read from the kernel once a second. What it does not say is absent, never invented.
 //!
 //! A separate thread wakes every few milliseconds and compares clocks. A late wake-up means that this process did not
 //! run. If the boot clock gained on the monotonic clock, the machine was suspended. If only the wall clock jumped, it
@@ -14,8 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use procfs::{CpuTime, Current, CurrentSI, FromBufRead};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 use serde::{Deserialize, Serialize};
 
 use highwater_driver::clock::{ClockReadings, RealClock};
@@ -24,6 +22,7 @@ use highwater_model::record::{STALL_NS, StallKind, StallRecord, TelemetrySample}
 use highwater_model::units::Nanos;
 
 use crate::executor::Scheduling;
+use crate::kernel::{self, MachineTicks, cpu_time};
 use crate::telemetry;
 
 /// Counters at one time.
@@ -43,50 +42,18 @@ pub struct Counters {
     pub max_rss_bytes: u64,
 }
 
-/// Ticks of all processors of a machine since it was started.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct MachineTicks {
-    /// Busy ticks.
-    pub busy: u64,
-    /// Ticks used by other virtual machines; absent if the kernel does not report them.
-    pub stolen: Option<u64>,
-    /// All of them.
-    pub total: u64,
-}
-
 /// Reads the counters; `embedded_cpu` comes from the target.
 pub fn read(at: Nanos, embedded_cpu: Nanos) -> Counters {
     let process = cpu_time(ClockId::ProcessCPUTime);
-    let status = procfs::process::Process::myself().and_then(|process| process.status()).ok();
-    let kilobytes = |value: Option<u64>| value.unwrap_or(0) * 1024;
+    let [rss_bytes, max_rss_bytes] = kernel::resident_bytes();
     Counters {
         at,
         client_cpu: process.saturating_sub(embedded_cpu),
         embedded_cpu,
-        machine: procfs::KernelStats::current().ok().map(|stats| ticks(&stats.total)),
-        rss_bytes: kilobytes(status.as_ref().and_then(|status| status.vmrss)),
-        max_rss_bytes: kilobytes(status.as_ref().and_then(|status| status.vmhwm)),
+        machine: kernel::machine_ticks(),
+        rss_bytes,
+        max_rss_bytes,
     }
-}
-
-/// CPU time that this process, or this thread, has used.
-pub(crate) fn cpu_time(clock: ClockId) -> Nanos {
-    let cpu = clock_gettime(clock);
-    let nanos = cpu.tv_sec * 1_000_000_000 + cpu.tv_nsec;
-    Nanos(u64::try_from(nanos).unwrap_or(0))
-}
-
-/// A processor that waits for a disk counts as idle.
-fn ticks(total: &CpuTime) -> MachineTicks {
-    let busy = busy(total);
-    let idle = total.idle + total.iowait.unwrap_or(0);
-    MachineTicks { busy, stolen: total.steal, total: busy + total.steal.unwrap_or(0) + idle }
-}
-
-/// Busy ticks of this machine's processors; user time includes guests.
-pub(crate) fn busy(total: &CpuTime) -> u64 {
-    let interrupts = total.irq.unwrap_or(0) + total.softirq.unwrap_or(0);
-    total.user + total.nice + total.system + interrupts
 }
 
 /// The differences between two readings.
@@ -124,25 +91,6 @@ pub fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
 }
 
-/// The kernel's statistics with these processor lines.
-#[cfg(test)]
-pub(crate) fn of_kernel(processors: &str) -> procfs::KernelStats {
-    let rest = "\nctxt 1\nbtime 1\nprocesses 1\nprocs_running 1\nprocs_blocked 0\n";
-    read_kernel(&format!("{processors}{rest}")).unwrap()
-}
-
-#[cfg(test)]
-fn read_kernel(text: &str) -> procfs::ProcResult<procfs::KernelStats> {
-    use procfs::prelude::*;
-    let system = procfs::ExplicitSystemInfo {
-        boot_time_secs: 0,
-        ticks_per_second: procfs::ticks_per_second(),
-        page_size: 4_096,
-        is_little_endian: true,
-    };
-    procfs::KernelStats::from_buf_read(text.as_bytes(), &system)
-}
-
 /// System, processor, cores, memory. Nothing that identifies the user or the machine.
 pub(crate) fn describe() -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
@@ -154,10 +102,10 @@ pub(crate) fn describe() -> BTreeMap<String, String> {
     note("kernel", system.release().to_string_lossy().into_owned());
     note("architecture", system.machine().to_string_lossy().into_owned());
     note("cores", telemetry::cores().to_string());
-    if let Ok(memory) = procfs::Meminfo::current() {
-        note("memory_bytes", memory.mem_total.to_string());
+    if let Some(memory) = kernel::memory_bytes() {
+        note("memory_bytes", memory.to_string());
     }
-    if let Some(model) = processor() {
+    if let Some(model) = kernel::processor() {
         note("processor", model);
     }
     facts
@@ -165,14 +113,8 @@ pub(crate) fn describe() -> BTreeMap<String, String> {
 
 /// Processor and cores: distinguishes one user's load generators.
 pub(crate) fn machine() -> String {
-    let processor = processor().unwrap_or_else(|| "unknown processor".to_owned());
+    let processor = kernel::processor().unwrap_or_else(|| "unknown processor".to_owned());
     format!("{processor}, {} cores", telemetry::cores())
-}
-
-fn processor() -> Option<String> {
-    let text = std::fs::read("/proc/cpuinfo").ok()?;
-    let info = procfs::CpuInfo::from_buf_read(text.as_slice()).ok()?;
-    info.model_name(0).map(str::to_owned)
 }
 
 /// Time between two wake-ups.
@@ -311,6 +253,7 @@ impl StallWatch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::{busy, of_kernel, read_kernel, ticks};
 
     #[test]
     fn this_process_has_used_some_cpu_and_memory() {

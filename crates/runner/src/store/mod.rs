@@ -483,10 +483,9 @@ pub fn bytes(path: &Path) -> u64 {
 
 /// Wall clock when the plan of a run was written.
 pub fn begun(directory: &Path) -> Nanos {
-    rustix::fs::stat(directory.join(PLAN)).map_or(Nanos::ZERO, |plan| {
-        let seconds = Nanos::from_secs(u64::try_from(plan.st_mtime).unwrap_or(0));
-        seconds.saturating_add(Nanos(plan.st_mtime_nsec))
-    })
+    let written = fs::metadata(directory.join(PLAN)).and_then(|plan| plan.modified());
+    let since = written.map(|at| at.duration_since(std::time::UNIX_EPOCH).unwrap_or_default());
+    since.map_or(Nanos::ZERO, |since| Nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)))
 }
 
 /// Ids of the runs below `root`, unordered; empty if `root` does not exist.

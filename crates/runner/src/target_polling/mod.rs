@@ -7,9 +7,6 @@
 //! Readings become series: counters become increases, seconds fractions, and long runs have longer intervals, so that
 //! series are bounded.
 
-mod host;
-mod processes;
-
 #[cfg(test)]
 mod tests;
 
@@ -32,6 +29,7 @@ use highwater_model::target_telemetry::{
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
+use crate::kernel;
 use crate::request::Observer;
 use crate::time_limits::within;
 
@@ -114,7 +112,7 @@ impl TelemetryPoller {
         if is_here && !limited_nodes.is_empty() {
             let nodes = limited_nodes.to_vec();
             let open: Opener = Box::new(move |_| {
-                let reader = host::quota_reader(&nodes);
+                let reader = kernel::quota_reader(&nodes);
                 Box::pin(async { Ok(Some(reader)) })
             });
             poller.add(sources::CONTROL_GROUPS, open);
@@ -131,8 +129,8 @@ impl TelemetryPoller {
                 let target = Arc::clone(&polls);
                 let is_embedded = target.capabilities().embedded;
                 let listeners = target.local_listeners();
-                let embedded_cpu: host::EmbeddedCpu = Box::new(move || target.embedded_cpu());
-                let reader = host::reader(&listeners, is_embedded.then_some(embedded_cpu));
+                let embedded_cpu: kernel::EmbeddedCpu = Box::new(move || target.embedded_cpu());
+                let reader = kernel::reader(&listeners, is_embedded.then_some(embedded_cpu));
                 Box::pin(async { Ok(reader) })
             });
             poller.add(sources::HOST, open);

@@ -471,9 +471,9 @@ fn this_machine_reports_its_cpu_and_networks() {
 
 fn of_this_machine(
     listeners: &[Listener],
-    embedded_cpu: Option<host::EmbeddedCpu>,
+    embedded_cpu: Option<crate::kernel::EmbeddedCpu>,
 ) -> Option<Vec<MetricSample>> {
-    let mut reader = host::reader(listeners, embedded_cpu)?;
+    let mut reader = crate::kernel::reader(listeners, embedded_cpu)?;
     SimulatedTimeline::new().block_on(async move { reader.read().await.unwrap() })
 }
 

@@ -350,6 +350,8 @@ impl TcpOptions {
     /// Applies them to a connection.
     pub(crate) fn apply(self, stream: &TcpStream) -> io::Result<()> {
         let socket = SockRef::from(stream);
+        // Without the option, as libpq does, the system's own limit counts.
+        #[cfg(target_os = "linux")]
         if self.user_timeout.is_some() {
             socket.set_tcp_user_timeout(self.user_timeout)?;
         }

@@ -10,28 +10,25 @@ use std::path::{Path, PathBuf};
 use highwater_driver::telemetry::{LimitedNode, names, units};
 use highwater_driver::{BoxFuture, Listener, MetricSample, TelemetryReader};
 use highwater_model::numbers::to_f64;
-use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 use procfs::net::DeviceStatus;
 use procfs::{Current, CurrentSI, DiskStat, KernelStats};
 use rustix::time::ClockId;
 
+use super::linux::busy;
 use super::processes::{self, Server};
-use crate::telemetry::{busy, cpu_time};
+use super::{EmbeddedCpu, MachineReader, cpu_time};
 
 /// Bytes per sector in the kernel's counters, whatever the disk's sector size.
 const SECTOR_BYTES: f64 = 512.0;
 /// Devices without traffic, or whose traffic counts for another device.
 const NOT_DISKS: [&str; 6] = ["loop", "ram", "zram", "dm-", "sr", "fd"];
 
-/// CPU time that a database in this process has used.
-pub(super) type EmbeddedCpu = Box<dyn Fn() -> Nanos>;
-
 /// A reader of this machine, on which a target with these servers runs; `None` on a system without such files.
-pub(super) fn reader(
+pub(crate) fn reader(
     listeners: &[Listener],
     embedded_cpu: Option<EmbeddedCpu>,
-) -> Option<Box<dyn TelemetryReader>> {
+) -> Option<MachineReader> {
     procfs::KernelStats::current().ok()?;
     Some(Box::new(Host { embedded_cpu, servers: processes::servers(listeners) }))
 }
@@ -156,7 +153,7 @@ fn of_network(device: &DeviceStatus) -> [MetricSample; 2] {
 }
 
 /// A reader of these nodes.
-pub(super) fn quota_reader(nodes: &[LimitedNode]) -> Box<dyn TelemetryReader> {
+pub(crate) fn quota_reader(nodes: &[LimitedNode]) -> MachineReader {
     Box::new(ControlGroups(nodes.to_vec()))
 }
 
@@ -221,7 +218,7 @@ fn number(text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::of_kernel;
+    use crate::kernel::of_kernel;
     use highwater_driver::telemetry::Measure;
     use procfs::prelude::*;
 
