@@ -144,7 +144,13 @@ impl CommandLine {
                 own(name).filter(|of| of.origin != SettingOrigin::Trial).collect()
             };
             let typed = values.into_iter().filter(|of| is_typed(of.origin));
-            flags.extend(typed.map(|of| (name.clone(), of.value.clone())));
+            for value in typed.map(|of| of.value.clone()) {
+                let flag = (name.clone(), value);
+                // A trial's settings repeat the switches of its experiment, which are given once.
+                if flag.1.is_some() || !flags.contains(&flag) {
+                    flags.push(flag);
+                }
+            }
         }
         let has_file = command.settings.contains_key("file");
         let workload = (!has_file).then(|| run.workload.name.clone());

@@ -54,6 +54,11 @@ fn a_trial_is_repeated_as_the_run_that_it_was() {
     let shards = record.header.command.settings.get_mut("shards").unwrap();
     shards.push(trial);
     insta::assert_snapshot!(line(&record), @"highwater run cpu sqlite: --drop --p99 10ms --seed 7 --shards 16 --stream insert@1k -d 10s");
+    // A switch that the experiment and its trial both name is given once.
+    let drop = SettingRecord { value: None, origin: SettingOrigin::Trial };
+    record.header.command.settings.get_mut("drop").unwrap().push(drop);
+    let printed = line(&record).to_string();
+    assert_eq!(printed.matches("--drop").count(), 1, "{printed}");
     // One run of a group has neither repetitions nor variants.
     let group = typed("budget 1h|repeat 5|settle 2s|variant a=x|variant b=y|seed 7");
     insta::assert_snapshot!(line(&group), @"highwater run cpu sqlite: --seed 7");

@@ -109,6 +109,9 @@ pub enum BasisError {
     /// No point states its size.
     #[error("no point states how many nodes or vCPUs were measured")]
     NoNodes,
+    /// All points are of runs that show no capacity.
+    #[error("every figure is of a run that was stopped, or whose measurement is invalid")]
+    Invalid,
     /// No point meets the latency objective.
     #[error("no measured point keeps the latency objective")]
     TooSlow,
@@ -121,7 +124,8 @@ impl Basis {
     /// The basis from at least one point of one series.
     pub fn new(points: &[&Point], reading: &Reading) -> Result<Self, BasisError> {
         let mut notes = doubts(points, reading.model);
-        let kept = in_time(points, reading.p99_s, &mut notes)?;
+        let valid = of_valid_runs(points, &mut notes)?;
+        let kept = in_time(&valid, reading.p99_s, &mut notes)?;
         let axis = axis(&kept, reading.nodes);
         let sized: Vec<SizedPoint<'_>> =
             kept.iter().filter_map(|point| SizedPoint::new(point, reading.nodes, axis)).collect();
@@ -130,12 +134,19 @@ impl Basis {
             notes.push(format!("{left} of the points do not state their number of {noun}."));
         }
         let first = sized.first().ok_or(BasisError::NoNodes)?;
-        let base = sized.iter().map(SizedPoint::replicas).fold(f64::INFINITY, f64::min);
+        let base = common_replicas(&sized);
         let sizes: Vec<Size> = sized
             .iter()
             .filter(|point| point.replicas().total_cmp(&base).is_eq())
             .map(|point| Size { size: point.size, per_s: point.point.throughput })
             .collect();
+        if sizes.len() < sized.len() {
+            let (left, base) = (sized.len() - sizes.len(), display::plain(base));
+            notes.push(format!(
+                "{left} of the points have another number of replicas than {base}: they tell what a replica costs, and \
+                 nothing of the growth."
+            ));
+        }
         let sweep = Sweep::new(&sizes, reading.error)?;
         let origin = origin(first.point, reading.published);
         let stated = |name: &str| sized.iter().find_map(|sized| sized.point.number(name));
@@ -301,6 +312,35 @@ fn in_time<'a>(
     Ok(kept)
 }
 
+/// Without the points of runs that show no capacity.
+fn of_valid_runs<'a>(
+    points: &[&'a Point],
+    notes: &mut Vec<String>,
+) -> Result<Vec<&'a Point>, BasisError> {
+    let valid: Vec<&Point> = points.iter().filter(|point| !point.invalid).copied().collect();
+    let left_out = points.len() - valid.len();
+    if left_out > 0 {
+        notes.push(format!(
+            "{left_out} of {} points are of runs that were stopped, or whose measurement is invalid, and are left out.",
+            points.len()
+        ));
+    }
+    if valid.is_empty() && !points.is_empty() {
+        return Err(BasisError::Invalid);
+    }
+    Ok(valid)
+}
+
+/// The number of replicas of most points; the lowest one of several.
+fn common_replicas(sized: &[SizedPoint<'_>]) -> f64 {
+    let times = |replicas: f64| {
+        sized.iter().filter(|point| point.replicas().total_cmp(&replicas).is_eq()).count()
+    };
+    let mut all: Vec<f64> = sized.iter().map(SizedPoint::replicas).collect();
+    all.sort_by(f64::total_cmp);
+    all.into_iter().rev().max_by_key(|replicas| times(*replicas)).unwrap_or(0.0)
+}
+
 /// Reasons to doubt the figures themselves.
 fn doubts(points: &[&Point], requested: Option<ScalingModel>) -> Vec<String> {
     let set = SeriesSet {
@@ -364,13 +404,17 @@ fn replica_cost(
     if let Some(measured) = measured_replica_cost(&copies, sweep.error()) {
         return WithOrigin { value: measured, origin: origin.clone() };
     }
-    let rows = sized.first().is_some_and(|sized| sized.point.counts_rows());
-    let because = if rows {
-        "the first replica leaves 0.6 of the throughput, 0.45 to 0.95"
-    } else {
-        "a query reads one copy, whichever"
+    let first = sized.first().map(|sized| sized.point);
+    let (rows, unknown) =
+        (first.is_some_and(Point::counts_rows), first.is_some_and(Point::lacks_unit));
+    let because = match (rows, unknown) {
+        (true, _) => "the first replica leaves 0.6 of the throughput, 0.45 to 0.95",
+        (_, true) => {
+            "as of rows, because the figures do not say what they count: 0.6, 0.45 to 0.95 is left"
+        }
+        _ => "a query reads one copy, whichever",
     };
-    WithOrigin::assumed(assumed_replica_cost(rows), because)
+    WithOrigin::assumed(assumed_replica_cost(rows || unknown), because)
 }
 
 /// `5 sizes, 1 to 5 nodes, 293,147 to 1,043,659 rows/s`.

@@ -33,11 +33,13 @@ pub fn audit(set: &SeriesSet, request: Option<&ModelRequest>) -> Vec<Plausibilit
         warnings.extend(bytes::size_of_data(point));
         warnings.extend(bytes::shards_per_node(point));
         warnings.extend(rates::ceiling(point));
+        warnings.extend(rates::swapped(point));
     }
     for series in set.series() {
         let points: Vec<&Point> = set.points_of(series).collect();
         warnings.extend(rates::ops(&points));
         warnings.extend(rates::not_linear(&points));
+        warnings.extend(rates::out_of_line(&points));
         warnings.extend(rates::users_per_node(&points));
         warnings.extend(rates::limited_by_load(&points));
         if let Some(request) = request {
@@ -126,6 +128,13 @@ rules! {
     DuplicatesDisagree = "duplicates_disagree":
         "Points with equal settings differ by at most 20%, within a series, and between series of \
          one source that vary different settings.",
+    /// A size out of line with its neighbors.
+    OutOfLine = "out_of_line":
+        "No size between two others has less than half of the smaller one's throughput, or more than twice the larger \
+         one's.",
+    /// Nodes and throughput exchanged.
+    Swapped = "swapped":
+        "A cluster of 1,000 nodes or more serves at least one unit per second on each.",
     /// Fewer sizes than the model needs.
     TooFewSizes = "too_few_sizes":
         "As many different sizes as the requested model needs.",

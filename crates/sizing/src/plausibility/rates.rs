@@ -130,6 +130,45 @@ pub(super) fn not_linear(points: &[&Point]) -> Option<PlausibilityWarning> {
     Some(Rule::NotLinear.warning(Weight::Contradiction, &[base, largest], message, check))
 }
 
+/// A digit too few, or too many.
+pub(super) fn out_of_line(points: &[&Point]) -> Option<PlausibilityWarning> {
+    let groups = by_nodes(points);
+    let sizes: Vec<(f64, &Point)> =
+        groups.iter().filter_map(|(nodes, of_size)| Some((*nodes, greatest(of_size)?))).collect();
+    let is_out = |three: &&[(f64, &Point)]| {
+        let [(_, smaller), (_, of), (_, larger)] = three else {
+            return false;
+        };
+        let is_low =
+            of.throughput < smaller.throughput / 2.0 && larger.throughput > smaller.throughput;
+        let is_high =
+            of.throughput > larger.throughput * 2.0 && larger.throughput > smaller.throughput;
+        smaller.unit == of.unit && of.unit == larger.unit && (is_low || is_high)
+    };
+    let [smaller, (nodes, point), larger] = sizes.windows(3).find(is_out)? else {
+        return None;
+    };
+    let figures =
+        [*nodes, point.throughput, smaller.1.throughput, smaller.0, larger.1.throughput, larger.0];
+    let [nodes, of, less, fewer, more, many] = figures.map(number_text);
+    let message = format!(
+        "{nodes} nodes have {of} {}, between {less} with {fewer} and {more} with {many}",
+        point.unit
+    );
+    let check =
+        "look for a digit too few or too many; if it was measured so, measure that size again.";
+    Some(Rule::OutOfLine.warning(Weight::Doubt, &[point], message, check))
+}
+
+/// Nodes in the column of the throughput.
+pub(super) fn swapped(point: &Point) -> Option<PlausibilityWarning> {
+    let nodes = point.nodes().filter(|nodes| *nodes >= 1_000.0 && point.throughput < *nodes)?;
+    let [nodes, throughput] = [nodes, point.throughput].map(number_text);
+    let message = format!("{nodes} nodes have {throughput} {} together", point.unit);
+    let check = "look whether the columns of nodes and throughput are exchanged.";
+    Some(Rule::Swapped.warning(Weight::Doubt, &[point], message, check))
+}
+
 fn says_linear(claim: &str) -> bool {
     let mut claim = claim.to_lowercase();
     for negation in NEGATIONS {

@@ -288,11 +288,30 @@ fn a_model_needs_more_sizes_than_parameters() {
 }
 
 #[test]
+fn a_size_with_a_digit_too_few_or_too_many_is_out_of_line() {
+    let of = |third: u32| {
+        rules(&format!("nodes,rows_per_s\n1,236000\n2,440000\n3,{third}\n4,815000\n5,1000000\n"))
+    };
+    assert_eq!(of(63_500), ["out_of_line"]);
+    assert_eq!(of(6_350_000), ["out_of_line"]);
+    assert_eq!(of(635_000), [""; 0]);
+    // A cluster that has passed its peak is no mistake, and neither is one that stays there.
+    let falling = "nodes,rows_per_s\n1,500000\n2,900000\n4,300000\n8,200000\n";
+    assert_eq!(rules(falling), [""; 0]);
+}
+
+#[test]
+fn nodes_in_the_column_of_the_throughput_are_doubted() {
+    assert_eq!(rules("rows_per_s,nodes\n1,236000\n2,440000\n"), ["swapped"; 2]);
+    assert_eq!(rules("nodes,rows_per_s\n1000,236000\n"), [""; 0]);
+}
+
+#[test]
 fn every_rule_has_a_unique_code_and_is_triggered_here() {
     let mut codes: Vec<&str> = Rule::ALL.iter().map(|(_, code, _)| *code).collect();
     codes.sort_unstable();
     codes.dedup();
-    assert_eq!(codes.len(), 12);
+    assert_eq!(codes.len(), 14);
     for (rule, code, _) in Rule::ALL {
         assert_eq!(rule.code(), *code);
         let json = serde_json::to_value(rule).unwrap();

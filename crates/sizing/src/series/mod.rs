@@ -160,6 +160,8 @@ pub struct Point {
     pub offered_per_s: Option<f64>,
     /// Throughput of parts of the whole, in the same unit, by name.
     pub parts: BTreeMap<String, f64>,
+    /// It is of a run that was stopped, or whose measurement is invalid: it shows no capacity.
+    pub invalid: bool,
 }
 
 impl Point {
@@ -197,6 +199,11 @@ impl Point {
     /// Whether its unit counts rows.
     pub fn counts_rows(&self) -> bool {
         self.unit.starts_with("rows/")
+    }
+
+    /// Whether it is unknown what its throughput counts.
+    pub fn lacks_unit(&self) -> bool {
+        self.unit == columns::NO_UNIT
     }
 
     /// The throughput in ops per second: rows divided by the rows of a batch, other units unchanged. Absent for rows

@@ -144,10 +144,11 @@ impl Reading<'_> {
         }
         let mut bound = self.bound.iter();
         if bound.all(|column| column.role != Role::Throughput) {
-            let hint = header.cells.iter().find_map(|cell| {
+            let per_other = header.cells.iter().find_map(|cell| per_other_time(&normalized(cell)));
+            let hint = per_other.or_else(|| header.cells.iter().find_map(|cell| {
                 let names = ["throughput", "rows_per_s", "queries_per_s"];
                 suggest(&normalized(cell), names).filter(|said| said.starts_with("did"))
-            }).unwrap_or_else(|| {
+            })).unwrap_or_else(|| {
                 "name the column that holds it `throughput`, or by what it counts: `rows_per_s`, \
                  `queries_per_s`, `tpmC`"
                     .to_owned()
@@ -611,4 +612,14 @@ fn hint(dimension: Dimension) -> &'static str {
              header: network_gbit_per_s"
         }
     }
+}
+
+/// What to do with a rate that is not one per second.
+fn per_other_time(name: &str) -> Option<String> {
+    let times = [("min", 60), ("minute", 60), ("h", 3_600), ("hour", 3_600), ("day", 86_400)];
+    let (counted, divisor) = times.iter().find_map(|(time, seconds)| {
+        let counted = name.strip_suffix(time)?.strip_suffix("_per_")?;
+        (!counted.is_empty()).then_some((counted, seconds))
+    })?;
+    Some(format!("divide `{name}` by {divisor}, and name the column `{counted}_per_s`"))
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use highwater_analysis::growth::{replicas_of, table_layout};
 use highwater_analysis::judge::{MeasuredStream, measured_streams};
 use highwater_analysis::telemetry::disk_bytes_per_row;
+use highwater_model::judgment::{Measurement, RunEnding};
 use highwater_model::numbers::to_f64;
 use highwater_model::record::{Question, RecordRef, RunRecord, TableRecord, TableStart};
 use highwater_model::scale::{ScaleEach, ScaleRecord};
@@ -40,6 +41,7 @@ fn grown(scale: &ScaleRecord, record: RecordRef<'_>) -> Vec<Point> {
         let of_resumed = trial.run.strip_prefix("../").map(str::to_owned);
         point.origin = Origin::Run(of_resumed.unwrap_or_else(|| format!("{id}/{}", trial.run)));
         point.throughput = figures.per_s;
+        point.invalid = false;
         // For a search it is the interval of its estimate, not of its confirmed mark.
         point.interval = figures.interval.filter(|_| scale.each == ScaleEach::Run);
         // For a search or a tuning they are of one of its runs, whose throughput is not the size's figure.
@@ -109,6 +111,8 @@ fn point(record: &RunRecord, id: &str, measured: &MeasuredStream<'_>, several: b
         settings: settings(record, measured),
         figures: figures(record, measured),
         offered_per_s: measured.stream.planned_rate,
+        invalid: record.judgments.measurement.value == Measurement::Invalid
+            || RunEnding::from_incidents(&record.incidents) != RunEnding::Complete,
         ..Point::default()
     }
 }

@@ -292,3 +292,10 @@ fn points_that_may_separate_thousands_are_asked_about() {
     assert_eq!(figures(&of("40.5")), [21.0, 40.5], "another number of decimals decides");
     assert_eq!(figures(&of("40000").replace(';', ",")), [21.0, 40_000.0]);
 }
+
+#[test]
+fn a_rate_per_minute_is_to_be_divided_not_renamed() {
+    let errors = read("nodes,rows_per_min\n1,6000\n").unwrap_err();
+    let hint = "divide `rows_per_min` by 60, and name the column `rows_per_s`";
+    assert_eq!(errors[0].hint.as_deref(), Some(hint));
+}

@@ -137,6 +137,7 @@ fn basis(
     let points = chosen(settings, requested, measured)?;
     let own = Basis::new(&points, &settings.reading).map_err(|error| {
         UserError::usage(format!("--from: {error}")).with_hint(match error {
+            BasisError::Invalid => "name runs that ended by themselves, or repeat these",
             BasisError::NoNodes => {
                 "add --nodes N, or a column `nodes` or `vcpus`; runs note it with --label nodes=N"
             }
@@ -298,6 +299,11 @@ fn chosen<'a>(
     check_series(settings, measured)?;
     let of_kind: Vec<&Point> =
         measured.iter().filter(|point| counts_same(requested, point)).collect();
+    if measured.is_empty() {
+        return Err(UserError::usage("--from: nothing there has a figure").with_hint(
+            "a search without a mark, or a run that acknowledged nothing, has none; name other runs, or a CSV file",
+        ));
+    }
     if of_kind.is_empty() {
         let units = distinct(measured.iter().map(|point| point.unit.as_str()));
         return Err(UserError::usage(format!("--from: no figures for {}", unit(requested)))

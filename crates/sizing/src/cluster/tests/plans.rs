@@ -476,6 +476,38 @@ fn points_that_miss_the_latency_objective_are_left_out() {
 }
 
 #[test]
+fn sizes_with_the_usual_number_of_replicas_are_the_growth_and_others_are_named() {
+    let point = |nodes: f64, per_s: f64, replicas: f64| {
+        point("rows/s", per_s, &[(names::NODES, nodes), (names::REPLICAS, replicas)])
+    };
+    let points = [point(1.0, 236e3, 0.0), point(3.0, 380e3, 1.0), point(5.0, 600e3, 1.0)];
+    let basis = Basis::new(&points.iter().collect::<Vec<_>>(), &Reading::default()).unwrap();
+    assert_eq!((basis.sweep.sizes().len(), basis.replicas.value), (2, 1.0));
+    assert!(basis.notes[0].starts_with("1 of the points have another number"), "{:?}", basis.notes);
+}
+
+#[test]
+fn a_run_that_was_stopped_or_is_invalid_shows_no_capacity() {
+    let mut stopped = point("rows/s", 30e3, &[(names::NODES, 1.0)]);
+    stopped.invalid = true;
+    let valid = point("rows/s", 200e3, &[(names::NODES, 2.0)]);
+    let basis = Basis::new(&[&stopped, &valid], &Reading::default()).unwrap();
+    assert_eq!((basis.sweep.sizes().len(), basis.notes.len()), (1, 1), "{:?}", basis.notes);
+    assert!(matches!(Basis::new(&[&stopped], &Reading::default()), Err(BasisError::Invalid)));
+}
+
+/// What is counted is not known, so a replica is not free.
+#[test]
+fn a_replica_costs_as_much_without_a_unit_as_of_rows() {
+    let cost = |unit| {
+        let point = point(unit, 200e3, &[(names::NODES, 2.0)]);
+        Basis::new(&[&point], &Reading::default()).unwrap().replica_cost.value
+    };
+    assert_eq!(cost("units/s"), cost("rows/s"));
+    assert_ne!(cost("queries/s"), cost("rows/s"));
+}
+
+#[test]
 fn points_without_nodes_need_a_flag_for_them() {
     let point = point("rows/s", 2e5, &[]);
     let read = |nodes| {
