@@ -52,7 +52,11 @@ pub(crate) fn three(judged: &Judgments) -> [JudgmentWords<'_>; 3] {
 /// The judgments of a record, each with the remark after its value, which may be empty.
 pub(crate) fn remarked(record: RecordRef<'_>) -> impl Iterator<Item = (JudgmentWords<'_>, String)> {
     let run = record.measured_run();
-    let remarks = [String::new(), audited(&run), objectives(&run)];
+    let audited = match (record.experiment(), audited(&run)) {
+        (Some(_), of_last) if !of_last.is_empty() => format!("of its last run: {of_last}"),
+        (_, audited) => audited,
+    };
+    let remarks = [String::new(), audited, objectives(&run)];
     three(record.judgments()).into_iter().zip(remarks)
 }
 

@@ -9,7 +9,7 @@ use highwater_analysis::growth::{Drift, counted, node_spread, reached};
 use highwater_model::display::{
     about, duration, foreign, percent, percent_signed, percent_whole, rate, rate_signed,
 };
-use highwater_model::judgment::ReasonCode;
+use highwater_model::judgment::{Measurement, ReasonCode};
 use highwater_model::numbers::round_to_usize;
 use highwater_model::plan::{Objective, Pace};
 use highwater_model::record::{MeasuredRun, RunRecord};
@@ -556,14 +556,19 @@ fn more(trial: &ScaleTrial) -> String {
     let not_warm = "NOT WARM: throughput was not steady";
     let predicted = trial.predicted.filter(|_| figures.verdict.counts());
     let off = predicted.zip(measured(trial)).map(|(predicted, measured)| {
-        let off = percent_signed(predicted.expected / measured - 1.0);
+        let off = predicted.expected / measured - 1.0;
+        let side = if off < 0.0 { "low" } else { "high" };
+        let off = format!("predicted {} too {side}", percent(off.abs()));
         if predicted.holds(figures.per_s) {
-            return format!("predicted {off}");
+            return off;
         }
-        format!("predicted {off}, OUTSIDE the {}", interval90(&predicted))
+        format!("{off}, OUTSIDE the {}", interval90(&predicted))
     });
     let words = [list(settings, ", "), list(best, ", "), fault(trial)];
+    let judged = figures.judgments.as_ref().map(|judged| judged.measurement.value);
+    let is_open = !figures.best.is_empty() && judged == Some(Measurement::Inconclusive);
     let others = [
+        is_open.then(|| "not distinguished from the runner-up".to_owned()),
         shards,
         trial.before_quota.as_ref().map(before_quota),
         figures.not_warm.then(|| not_warm.to_owned()),
