@@ -341,8 +341,8 @@ fn skipped(lanes: &[u32], issued: &[u64]) -> Vec<u64> {
 
 /// Generates ops by index.
 pub(crate) trait Feed: Send + Sync {
-    /// Generates the op with this index, reusing the memory of another op.
-    fn fill(&self, index: u64, op: &mut Op);
+    /// Generates the op with this index, reusing the memory of another op. The error says why it cannot be sent.
+    fn fill(&self, index: u64, op: &mut Op) -> Result<(), String>;
     /// The id of an op, without generating it.
     fn op_id(&self, index: u64) -> OpId;
     /// First row and number of rows that the op writes, without generating it.
@@ -362,8 +362,8 @@ pub(crate) struct StreamFeed {
 }
 
 impl Feed for StreamFeed {
-    fn fill(&self, index: u64, op: &mut Op) {
-        self.workload.fill_op(&self.stream, index, &self.context, op);
+    fn fill(&self, index: u64, op: &mut Op) -> Result<(), String> {
+        self.workload.fill_op(&self.stream, index, &self.context, op)
     }
 
     fn op_id(&self, index: u64) -> OpId {
@@ -396,7 +396,7 @@ pub(crate) struct LoadFeed {
 }
 
 impl Feed for LoadFeed {
-    fn fill(&self, index: u64, op: &mut Op) {
+    fn fill(&self, index: u64, op: &mut Op) -> Result<(), String> {
         let (first, rows) = self.rows(index);
         let rows = usize::try_from(rows).unwrap_or(0);
         op.id = self.op;
@@ -406,6 +406,7 @@ impl Feed for LoadFeed {
         } else {
             op.body = OpBody::Insert(self.workload.row_batch(0, first, rows));
         }
+        Ok(())
     }
 
     fn op_id(&self, _index: u64) -> OpId {
@@ -433,7 +434,7 @@ pub(crate) struct NumberedRows {
 }
 
 impl Feed for NumberedRows {
-    fn fill(&self, index: u64, op: &mut Op) {
+    fn fill(&self, index: u64, op: &mut Op) -> Result<(), String> {
         let id = self.feed.op_id(index);
         if inserts_into(&self.bound, id).is_none() {
             return self.feed.fill(index, op);
@@ -446,6 +447,7 @@ impl Feed for NumberedRows {
             rows: usize::try_from(rows).unwrap_or(usize::MAX),
             columns: Vec::new(),
         });
+        Ok(())
     }
 
     fn op_id(&self, index: u64) -> OpId {
@@ -504,8 +506,8 @@ mod tests {
             let numbered = NumberedRows { feed: Arc::clone(&feed), bound: Arc::clone(&bound) };
             let (mut with, mut without) = (empty(), empty());
             for index in 0..20 {
-                feed.fill(index, &mut with);
-                numbered.fill(index, &mut without);
+                feed.fill(index, &mut with).unwrap();
+                numbered.fill(index, &mut without).unwrap();
                 if let OpBody::Insert(batch) = &mut with.body {
                     assert!(!std::mem::take(&mut batch.columns).is_empty());
                     inserts += 1;

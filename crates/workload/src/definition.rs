@@ -200,7 +200,7 @@ pub(super) struct QueryParameter {
     pub(super) name: String,
     #[serde(rename = "type")]
     pub(super) kind: ColumnType,
-    /// Number of values of the parameter, such as in a list; at least 1.
+    /// Number of values of the parameter, such as in a list; 0 for one that only later parameters use.
     #[serde(skip_serializing_if = "crate::is_one")]
     pub(super) count: u64,
     pub(super) generator: ParameterGenerator,

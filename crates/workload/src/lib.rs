@@ -3,7 +3,8 @@
 //! text → [`WorkloadSpec`] (checked; the content of a file) → [`Workload`] (with parameters and seed: any row and any
 //! op by index) → `BoundWorkload` (with the SQL of one dialect).
 //!
-//! Imports go one way: `files` and `sketch` → `reading` → the files of this folder → `generators` → `input`. Among the
+//! Imports go one way: `files` and `sketch` → `reading` → the files of this folder → `generators` → `expression` and
+//! `input`. Among the
 //! files of this folder, the definition of a workload is below [`Workload`], which is below those that add ops,
 //! statements, and SQL to it.
 //!
@@ -11,6 +12,7 @@
 //! dialects are words in the files.
 
 mod definition;
+mod expression;
 mod files;
 mod generators;
 mod input;

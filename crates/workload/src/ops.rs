@@ -4,7 +4,10 @@
 //! write rows, the ops are shuffled in blocks, so that any number of ops contains the intended fraction of each. The
 //! audit determines which of several writes to a key wins.
 
-use highwater_model::op::{ColumnData, Op, OpBody, OpId, RowBatch, Value};
+use std::cell::RefCell;
+
+use highwater_model::numbers::signed_to_f64;
+use highwater_model::op::{ColumnData, ColumnType, Op, OpBody, OpId, RowBatch, Value};
 
 use super::definition::{
     Column, OpBodyDefinition, OpDefinition, StreamSpec, Table, WriteKind, Writes,
@@ -38,15 +41,23 @@ impl Workload {
         }
     }
 
-    /// Op `index` of a stream.
+    /// Op `index` of a stream; values that cannot be computed are null.
     pub fn op(&self, stream: &StreamSpec, index: u64, context: &OpContext) -> Op {
         let mut op = Op { id: OpId(0), index, body: OpBody::Query(Vec::new()) };
-        self.fill_op(stream, index, context, &mut op);
+        // The reader of the op sees the null.
+        let _ = self.fill_op(stream, index, context, &mut op);
         op
     }
 
-    /// [`Workload::op`] into the memory of another op.
-    pub fn fill_op(&self, stream: &StreamSpec, index: u64, context: &OpContext, op: &mut Op) {
+    /// [`Workload::op`] into the memory of another op. The error says which of its values cannot be computed, and why:
+    /// such an op must not be sent.
+    pub fn fill_op(
+        &self,
+        stream: &StreamSpec,
+        index: u64,
+        context: &OpContext,
+        op: &mut Op,
+    ) -> Result<(), String> {
         let (id, rows_before) = self.op_and_rows_before(stream, index);
         op.id = id;
         op.index = index;
@@ -62,17 +73,29 @@ impl Workload {
                 }
             }
             Some(definition) => {
-                op.body = OpBody::Query(self.values(definition, &stream.name, index, first_row));
+                let (values, failure) = self.values(definition, &stream.name, index, first_row);
+                op.body = OpBody::Query(values);
+                return failure.map_or(Ok(()), Err);
             }
             None => op.body = OpBody::Query(Vec::new()),
         }
+        Ok(())
     }
 
-    /// The values of an op's parameters. Each parameter has its own random numbers, by stream, op, and name.
-    fn values(&self, op: &OpDefinition, stream: &str, index: u64, first_row: u64) -> Vec<Value> {
+    /// The values of an op's parameters, and the first that cannot be computed. Each parameter has its own random
+    /// numbers, by stream, op, and name.
+    fn values(
+        &self,
+        op: &OpDefinition,
+        stream: &str,
+        index: u64,
+        first_row: u64,
+    ) -> (Vec<Value>, Option<String>) {
         let parameters = op.body.parameters();
         let mut values = Vec::with_capacity(parameters.len());
         let mut begins = Vec::with_capacity(parameters.len());
+        let failure = RefCell::new(None);
+        let mut failed = None;
         for parameter in parameters {
             let begin = values.len();
             let path = ["stream", stream, &op.name, &parameter.name];
@@ -83,14 +106,31 @@ impl Workload {
                 first_row,
                 index,
                 kind: parameter.kind,
-                count: parameter.count,
+                // One that is not sent has a value for later ones.
+                count: parameter.count.max(1),
                 draws: Draws::new(self.seed, &path),
                 begins: &begins,
+                seed: self.seed,
+                failure: &failure,
             };
             parameter.generator.append(&scope, &mut values);
             begins.push(begin);
+            if let Some(message) = failure.take() {
+                failed
+                    .get_or_insert(format!("`:{}` cannot be computed: {message}", parameter.name));
+            }
         }
-        values
+        for (parameter, begin) in parameters.iter().zip(&begins).rev() {
+            match values.get_mut(*begin) {
+                _ if parameter.count == 0 => drop(values.remove(*begin)),
+                // An expression that is a double for other ops.
+                Some(Value::Integer(number)) if parameter.kind == ColumnType::Float => {
+                    values[*begin] = Value::Float(signed_to_f64(*number));
+                }
+                _ => {}
+            }
+        }
+        (values, failed)
     }
 }
 

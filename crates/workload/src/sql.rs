@@ -53,19 +53,6 @@ impl Serialize for Sql {
 }
 
 impl Sql {
-    /// The names of all parameters in a text, each once, in order of appearance.
-    pub(super) fn names(text: &str) -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
-        for (_, token) in tokens(text) {
-            if let Token::Parameter(name) = token
-                && !names.iter().any(|known| known == name)
-            {
-                names.push(name.to_owned());
-            }
-        }
-        names
-    }
-
     /// Splits `text` at the parameters `names`, all of which it must use; collects all errors.
     pub(super) fn parse(text: &str, names: &[&str]) -> Result<Self, Vec<SqlInputError>> {
         let mut all = Self::parse_all(&[text], names)
@@ -73,7 +60,8 @@ impl Sql {
         all.pop().ok_or_else(|| vec![SqlInputError::Empty])
     }
 
-    /// Splits several texts, which together must use all of `names`; each error has the position of its text.
+    /// Splits several texts, which together must use all of `names` that are not empty; each error has the position of
+    /// its text.
     pub(super) fn parse_all(
         texts: &[&str],
         names: &[&str],
@@ -86,7 +74,7 @@ impl Sql {
             all.push(sql);
         }
         for (position, name) in names.iter().enumerate() {
-            if !all.iter().any(|sql| sql.uses(position)) {
+            if !name.is_empty() && !all.iter().any(|sql| sql.uses(position)) {
                 errors.push((0, SqlInputError::UnusedParameter((*name).to_owned())));
             }
         }

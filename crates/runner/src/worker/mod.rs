@@ -81,6 +81,8 @@ struct ConnectedSession {
 struct PreparedOp {
     ticket: Ticket,
     request: Request,
+    /// Why it cannot be sent, if so.
+    failure: Option<OpError>,
 }
 
 /// The result of waiting for an op's intended time.
@@ -222,9 +224,11 @@ impl Worker {
         ticket: Ticket,
         mut request: Request,
     ) -> PreparedOp {
-        self.feed.fill(ticket.index, &mut request.op);
+        let failure = self.feed.fill(ticket.index, &mut request.op).err();
         encoder.encode(&mut request);
-        PreparedOp { ticket, request }
+        let class = ErrorClass::Data;
+        let failure = failure.map(|message| OpError { class, code: None, message });
+        PreparedOp { ticket, request, failure }
     }
 
     /// Executes an op, with the plan's retries, and records it. False: the session is gone.
@@ -244,7 +248,14 @@ impl Worker {
         let mut reported = 0;
         let (outcome, finished) = loop {
             let deadline = from.saturating_add(self.timeout);
-            let mut outcome = self.execute(link, &mut prepared.request, deadline, ready).await;
+            let mut outcome = match prepared.failure.take() {
+                Some(error) => {
+                    // Other sessions of this thread also get their turn.
+                    tokio::task::yield_now().await;
+                    Outcome::refused(rows, error)
+                }
+                None => self.execute(link, &mut prepared.request, deadline, ready).await,
+            };
             if matches!(prepared.request.op.body, OpBody::Query(_)) {
                 reported = outcome.rows_applied;
                 outcome = outcome.of_rows(rows);

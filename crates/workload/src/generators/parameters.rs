@@ -1,6 +1,7 @@
 //! Generators of the parameters of queries, with a list of their properties and of their inputs from the op. To add
 //! one, write it and its line in the list.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -8,10 +9,12 @@ use serde::Serialize;
 
 use highwater_model::numbers::{to_f64, truncate_to_u64};
 use highwater_model::op::{ColumnType, Value};
+use highwater_model::units::Seed;
 
 use super::columns::Scope;
 use super::plain::{PLAIN, Plain};
 use super::{Spec, Specs, read_generator, reads};
+use crate::expression::{ErrorKind, Expression, Inputs};
 use crate::generators::columns::{self, Generate as _, attribute_position, field_of, read_place};
 use crate::generators::{SCALARS, TEXT, TIMESTAMP, specs};
 use crate::input::{Entry, Section};
@@ -55,6 +58,7 @@ generators! {
     DataTime,
     Window,
     Plus,
+    Computed,
     Reference,
     Written,
 }
@@ -101,6 +105,9 @@ pub(crate) struct OpScope<'o> {
     pub(crate) draws: Draws,
     /// Start positions of the values of each earlier parameter.
     pub(crate) begins: &'o [usize],
+    pub(crate) seed: Seed,
+    /// Why a value of the op cannot be computed, if so.
+    pub(crate) failure: &'o RefCell<Option<String>>,
 }
 
 impl OpScope<'_> {
@@ -340,6 +347,75 @@ impl Parameter for Plus {
             Some(Value::TimestampMs(time)) => Value::TimestampMs(time.saturating_add(self.add)),
             _ => Value::Null,
         });
+    }
+}
+
+/// `expression`: a value that is computed, from earlier parameters or random numbers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Computed(Expression);
+
+impl Parameter for Computed {
+    const SPECS: &'static [Spec] = specs!(
+        "expression", "a value in the expression language of pgbench, from earlier parameters",
+        &[ColumnType::Bigint, ColumnType::Float, ColumnType::Boolean],
+        ["value": Text;];
+    );
+
+    fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {
+        let entry = of.required("value", "\"random(1, 100)\"")?;
+        let text = entry.text()?;
+        let names: Vec<&str> = scope.parameters.iter().map(|p| p.name.as_str()).collect();
+        let kinds: Vec<ColumnType> = scope.parameters.iter().map(|p| p.kind).collect();
+        let expression = match Expression::parse(&text, &names, &kinds) {
+            Ok(expression) => expression,
+            Err(error) => {
+                let word = text.get(error.at).unwrap_or_default().to_owned();
+                let (message, hint) = match error.kind {
+                    ErrorKind::Invalid(message) => {
+                        (format!("{message} in {}", of.place), "see pgbench's documentation")
+                    }
+                    ErrorKind::UnknownVariable(name) => (
+                        format!("unknown earlier parameter `:{name}` in {}", of.place),
+                        "parameters are computed in the order of the list",
+                    ),
+                };
+                entry.error_word(&word, message, hint.to_owned());
+                return None;
+            }
+        };
+        let is_text = |position: &usize| {
+            let kind = kinds.get(*position);
+            matches!(kind, Some(ColumnType::Text | ColumnType::Timestamp | ColumnType::Object))
+        };
+        if let Some(position) = expression.variables().into_iter().find(is_text) {
+            let name = names.get(position).copied().unwrap_or_default();
+            let message = format!("parameter `{name}` is neither a number nor a truth value");
+            return entry.error(message, "an expression computes with these only");
+        }
+        let made = expression.kind();
+        if made != scope.kind && (made, scope.kind) != (ColumnType::Bigint, ColumnType::Float) {
+            let message = format!("{} makes type `{}`", of.place, made.name());
+            return entry.error(message, format!("type = \"{}\"", made.name()));
+        }
+        of.good(Self(expression))
+    }
+
+    fn append(&self, op: &OpScope<'_>, values: &mut Vec<Value>) {
+        let first = op.index.wrapping_mul(op.count);
+        for n in 0..op.count {
+            let inputs = Inputs {
+                values,
+                begins: op.begins,
+                seed: op.seed,
+                draws: &op.draws,
+                index: first.wrapping_add(n),
+            };
+            let value = self.0.evaluate(&inputs).unwrap_or_else(|message| {
+                op.failure.borrow_mut().get_or_insert(message);
+                Value::Null
+            });
+            values.push(value);
+        }
     }
 }
 

@@ -249,25 +249,37 @@ fn read_writes(
     Some(Writes { kind, table: position, key, rows: parameter.count })
 }
 
-/// Reads the `parameters` of an op's statements, and the names of all, including unreadable ones.
+/// Reads the `parameters` of an op's statements, and the names by which statements use them, including unreadable ones;
+/// empty names for those that are not sent.
 fn read_parameters(
     of: &Section<'_>,
     entities: &[Entity],
     tables: &[Table],
 ) -> (Vec<QueryParameter>, Vec<String>) {
     let tables: Vec<_> = tables.iter().map(Table::scope).collect();
-    let (mut parameters, mut names) = (Vec::new(), Vec::new());
+    let (mut parameters, mut taken, mut names) = (Vec::new(), Vec::new(), Vec::new());
     let mut earlier: Vec<ColumnScope> = Vec::new();
     for element in of.items("parameters") {
         let Some(mut part) = element.section(format!("a parameter of {}", of.place)) else {
             continue;
         };
-        let name = part.named("parameter", &names, &of.place);
+        let name = part.named("parameter", &taken, &of.place);
+        taken.push(name.clone());
         names.push(name.clone());
         let Some(kind) = read_column_type(&part) else {
             continue;
         };
-        let count = part.integer("count", 1..=MAX_COUNT, Some(1)).unsigned_abs();
+        // A computed value need not be sent.
+        let computed = part.optional("generator").is_some_and(
+            |entry| matches!(entry.value(), DeValue::String(text) if text == "expression"),
+        );
+        let least = i64::from(!computed);
+        let count = part.integer("count", least..=MAX_COUNT, Some(1)).unsigned_abs();
+        if count == 0
+            && let Some(last) = names.last_mut()
+        {
+            last.clear();
+        }
         let scope =
             Scope { kind, count, entity: None, entities, tables: &tables, parameters: &earlier };
         if let Some(generator) = ParameterGenerator::read(&part, &scope) {

@@ -236,7 +236,7 @@ proptest! {
             let forwards: Vec<Op> = indexes.iter().map(|i| one.op(&stream, *i, &context)).collect();
             for (index, op) in indexes.iter().zip(&forwards).rev() {
                 prop_assert_eq!(&other.op(&stream, *index, &context), op);
-                other.fill_op(&stream, *index, &context, &mut reused);
+                other.fill_op(&stream, *index, &context, &mut reused).unwrap();
                 prop_assert_eq!(&reused, op);
             }
         }

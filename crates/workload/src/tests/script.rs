@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{owned, values};
-use crate::{Arrivals, Script, Workload, WorkloadSpec};
+use crate::{Arrivals, OpContext, Script, Workload, WorkloadSpec};
 use highwater_model::op::{BoundOpKind, PlaceholderStyle, Value};
 use highwater_model::units::Seed;
 
@@ -152,24 +152,41 @@ fn a_variable_that_is_set_but_unused_is_no_parameter() {
 
 #[test]
 fn variables_that_cannot_be_set_are_reported_with_the_reason() {
-    let no_expression = "is not an expression that scripts may have";
     for (text, reported) in [
-        ("\\set a random(5, 1)", "`random` ends before it begins: 5 to 1"),
-        ("\\set a random(1, 9, 2)", no_expression),
-        ("\\set a random_zipfian(1, 9)", no_expression),
-        ("\\set a random_zipfian(1, 9, 1.0)", no_expression),
-        ("\\set a random_zipfian(1, 9, 0)", no_expression),
-        ("\\set a random_gaussian(1, 9, 1.9)", no_expression),
-        ("\\set a random_exponential(1, 9, 0)", no_expression),
-        ("\\set a random_exponential(1, 9, 70)", no_expression),
-        ("\\set a random_permute(1, 9, 3)", no_expression),
-        ("\\set a 9223372036854775807 + 1", "the number is too great"),
-        ("\\set a 9223372036854775807 * 2", "the number is too great"),
-        ("\\set a 1.5", "`1.5` is no whole number"),
-        ("\\set a 7 / 2", "`7 / 2` is no whole number"),
-        ("\\set a :b", "`:b` has no value"),
-        ("\\set a 1\n\\set a 2", "`a` cannot be set"),
+        (
+            "\\set a random(5, 1)",
+            "`:a` is set on line 1: a random number from 5 to 1: the range is empty",
+        ),
+        (
+            "\\set a random(1, 9, 2)",
+            "`:a` cannot be set on line 1: `random` takes 2 arguments, not 3",
+        ),
+        ("\\set a random_zipfian(1, 9)", "`random_zipfian` takes 3 arguments, not 2"),
+        ("\\set a random_zipfian(1, 9, 1.0)", "and not within 0.001 of 1"),
+        ("\\set a random_zipfian(1, 9, 0)", "and not within 0.001 of 1"),
+        (
+            "\\set a random_gaussian(1, 9, 1.9)",
+            "the parameter of `random_gaussian` is 1.9, below 2",
+        ),
+        (
+            "\\set a random_exponential(1, 9, 0)",
+            "the parameter of `random_exponential` is 0, not above 0",
+        ),
+        ("\\set a random_permute(1, 9, 3)", "there is no function `random_permute`"),
+        ("\\set a 9223372036854775807 + 1", "the result is out of range for a whole number"),
+        ("\\set a 9223372036854775807 * 2", "the result is out of range for a whole number"),
+        ("\\set a 7 / (3 - 3)", "`:a` is set on line 1: division by zero"),
+        (
+            "\\set z random(0, 3)\n\\set a 7 / :z",
+            "`:a` is set on line 2 from `:z`: division by zero",
+        ),
+        ("\\set a :b", "`:a` is set on line 1 from `:b`, which has no value"),
+        ("\\set a :client_id", "`:a` is set on line 1 from `:client_id`, which has no value"),
+        ("\\set a 1 +", "`:a` cannot be set on line 1: the expression is incomplete"),
+        ("\\set a", "`:a` cannot be set on line 1: the expression is incomplete"),
+        ("\\set a case when true then 1 else false end", "CASE has both numbers and truth values"),
         ("\\set 1a 2", "`1a` cannot be set"),
+        ("SELECT :late;\n\\set late 1", "`:late` is set only on line 2"),
         ("SELECT '${a}',", "`${` cannot stand in a statement"),
     ] {
         let text = &format!("{text}\nSELECT 1");
@@ -196,7 +213,7 @@ fn errors_are_shown_at_their_places_in_the_file() {
     assert_eq!(
         found,
         [
-            "Some(0) 1:1 `random` takes two or three arguments",
+            "Some(0) 1:1 `:a` cannot be set on line 1: unexpected `10`",
             "Some(0) 2:1 unknown command `\\sleep`",
             "Some(0) 3:8 `:b` is not set",
             "Some(0) 3:12 a string does not end",
@@ -213,6 +230,99 @@ fn one_missing_value_causes_one_error() {
     let scripts = [Script { name: "q", text, weight: 1 }, Script { name: "r", text, weight: 1 }];
     let found = WorkloadSpec::from_scripts(&scripts, &owned(&[])).unwrap_err();
     let found: Vec<String> = found.iter().map(|(_, error)| error.message.clone()).collect();
-    assert_eq!(found, ["`:scale` has no value"]);
+    assert_eq!(found, ["`:a` is set on line 1 from `:scale`, which has no value"]);
     assert!(WorkloadSpec::from_scripts(&scripts, &owned(&[("scale", "3")])).is_ok());
+}
+
+/// The values of an op of a script without settings.
+fn op_values(text: &str, index: u64) -> Vec<Value> {
+    let workload = workload(&[Script { name: "q", text, weight: 1 }], &[]);
+    values(&workload, index)
+}
+
+fn integers(all: &[i64]) -> Vec<Value> {
+    all.iter().map(|number| Value::Integer(*number)).collect()
+}
+
+#[test]
+fn a_variable_is_computed_from_earlier_ones_that_need_not_be_sent() {
+    let text =
+        "\\set r random(1, 1000)\n\\set aid 1 + :r * 7\n\\set end :aid + 100\nSELECT :aid, :end";
+    for index in 0..100 {
+        let [Value::Integer(aid), Value::Integer(end)] = op_values(text, index)[..] else {
+            panic!()
+        };
+        assert_eq!((aid % 7, end), (1, aid + 100));
+    }
+    assert_ne!(op_values(text, 1), op_values(text, 2));
+    assert_eq!(op_values(text, 1), op_values(text, 1));
+}
+
+#[test]
+fn a_variable_can_be_set_again_and_each_statement_has_the_value_at_its_place() {
+    let text =
+        "\\set a 1\n\\set a :a + 1\nBEGIN;\nSELECT :a;\n\\set a :a * 10\nSELECT :a, 'ü', :a;\nEND;";
+    assert_eq!(op_values(text, 0), integers(&[2, 20]));
+    let workload = workload(&[script("q", text, 1)], &[]);
+    assert_eq!(workload.written(0, 1, None)[0].text, "SELECT :a_2, 'ü', :a_2");
+}
+
+#[test]
+fn the_random_numbers_of_one_expression_are_independent() {
+    let differ = (0..100).filter(|index| {
+        let values = op_values("\\set a random(1, 1000) - random(1, 1000)\nSELECT :a", *index);
+        values != integers(&[0])
+    });
+    assert!(differ.count() > 90);
+}
+
+#[test]
+fn seeds_are_variables_and_the_seed_of_hashes_can_be_given() {
+    let text = "\\set h hash(5)\n\\set g hash(5, :default_seed)\nSELECT :h, :g, :random_seed";
+    let found = op_values(text, 3);
+    assert_eq!(found[0], found[1]);
+    let given = workload(&[script("q", text, 1)], &[("default_seed", "7")]);
+    let given = values(&given, 3);
+    assert_eq!(given[0], given[1]);
+    assert!(given[0] != found[0] && given[2] == found[2]);
+}
+
+#[test]
+fn a_command_continues_behind_a_backslash_and_a_byte_order_mark_is_no_text() {
+    let text = "\u{feff}\\set a 1 + \\\n  2 \\\r\n  + 4\nSELECT :a";
+    assert_eq!(op_values(text, 0), integers(&[7]));
+}
+
+#[test]
+fn an_expression_is_bounded_in_length_and_depth() {
+    let nested = |n: usize| format!("\\set a {}1{}\nSELECT :a", "(".repeat(n), ")".repeat(n));
+    assert_eq!(op_values(&nested(199), 0), integers(&[1]));
+    let sum = |n: usize| format!("\\set a 1{}\nSELECT :a", " + 1".repeat(n));
+    assert_eq!(op_values(&sum(200), 0), integers(&[201]));
+    let long = format!("\\set a 1{}\nSELECT :a", " ".repeat(3_990) + "+ 1234567890");
+    for (text, reported) in [
+        (nested(200), "the expression is more than 200 operators deep"),
+        (nested(3_000), "an expression of 6001 bytes, more than 4000"),
+        (sum(201), "the expression is more than 200 operators deep"),
+        (long, "an expression of 4003 bytes, more than 4000"),
+    ] {
+        let script = Script { name: "q", text: &text, weight: 1 };
+        let found = WorkloadSpec::from_scripts(&[script], &owned(&[])).unwrap_err();
+        assert!(found[0].1.message.ends_with(reported), "{}", found[0].1.message);
+    }
+}
+
+/// One in ten thousand ops fails: too rare for the ops that are tried first.
+#[test]
+fn an_op_whose_value_cannot_be_computed_is_not_sent() {
+    let text = "\\set z random(1, 10000)\n\\set a 7 / (:z - 1234)\nSELECT :a";
+    let workload = workload(&[script("q", text, 1)], &[]);
+    let stream = &workload.streams()[0];
+    let mut op = workload.op(stream, 0, &OpContext::default());
+    let context = OpContext::default();
+    let failures: Vec<String> = (0..50_000)
+        .filter_map(|index| workload.fill_op(stream, index, &context, &mut op).err())
+        .collect();
+    assert!((1..20).contains(&failures.len()), "{}", failures.len());
+    assert_eq!(failures[0], "`:a` cannot be computed: division by zero");
 }

@@ -10,6 +10,7 @@ mod conformance;
 mod connecting;
 mod creating;
 mod describing;
+mod expressions;
 mod failing;
 mod inserting;
 mod pooled;

@@ -4,6 +4,8 @@
 //! `\set NAME EXPRESSION` gives a parameter a new value for each op; settings by the user give values to the other
 //! parameters. The result is a workload file, and is read as one. Must not open files.
 
+mod variables;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -11,9 +13,10 @@ use std::ops::Range;
 use super::WorkloadSpec;
 use crate::rows::quoted;
 use crate::sql::{Control, MAX_STATEMENTS, Sql, SqlInputError, Token, statements, tokens};
-use highwater_model::numbers::signed_to_f64;
 use highwater_model::plan::Unit;
 use highwater_model::user_error::{UserError, one_line, suggest};
+
+use self::variables::{SetError, Uses, Variables};
 
 /// An SQL file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,10 +48,9 @@ impl WorkloadSpec {
         for (number, script) in scripts.iter().enumerate() {
             let name = op_name(script.name, &names);
             let mut reader = ScriptReader {
-                script,
-                settings,
-                parameters: Vec::new(),
-                used: Vec::new(),
+                // A byte order mark is no part of the text.
+                text: script.text.trim_start_matches('\u{feff}'),
+                variables: Variables::new(settings),
                 not_given: std::mem::take(&mut not_given),
                 errors: Vec::new(),
             };
@@ -57,9 +59,9 @@ impl WorkloadSpec {
                 unit = Unit::Queries;
             }
             errors.extend(reader.errors.into_iter().map(|m| (Some(number), m)));
-            used.extend(reader.used);
             not_given = reader.not_given;
-            write_op(&mut ops, &name, &body, &reader.parameters);
+            write_op(&mut ops, &name, &body, &reader.variables);
+            used.extend(reader.variables.used);
             weights.push(format!("{} = {}", quoted(&name), script.weight));
             names.push(name);
         }
@@ -103,80 +105,94 @@ enum ScriptBody {
     Transaction(Vec<String>),
 }
 
-/// Why the expression of a `\set` has no value.
-enum ExpressionError {
-    /// The setting that it names was not given.
-    NotGiven(String),
-    Invalid(String),
-}
-
-impl From<String> for ExpressionError {
-    fn from(message: String) -> Self {
-        Self::Invalid(message)
-    }
-}
-
-fn too_great() -> String {
-    "the number is too great".to_owned()
-}
-
 /// Reads one file.
 struct ScriptReader<'a> {
-    script: &'a Script<'a>,
-    settings: &'a BTreeMap<String, String>,
-    /// Name, type and generator.
-    parameters: Vec<(String, &'static str, String)>,
-    /// Names of settings that the file uses.
-    used: Vec<String>,
+    text: &'a str,
+    variables: Variables<'a>,
     /// Names of settings that are missing, each of which is one error in all files.
     not_given: Vec<String>,
     errors: Vec<UserError>,
 }
 
 impl ScriptReader<'_> {
-    /// The statements of the file; only parameters that they use are kept.
+    /// The statements of the file.
     fn read(&mut self) -> ScriptBody {
-        // Command lines are replaced by empty ones, so that positions are kept.
-        let mut sql = String::new();
-        let mut at = 0;
-        for line in self.script.text.split_inclusive('\n') {
-            let span = at..at + line.trim_end().len();
-            at += line.len();
-            match line.trim_start().strip_prefix('\\') {
-                Some(command) => {
-                    self.command(command.trim(), span);
-                    sql.extend(line.chars().map(|c| if c == '\n' { c } else { ' ' }));
-                }
-                None => sql.push_str(line),
-            }
-        }
+        let sql = self.read_commands();
         if let Some(place) = sql.find("${") {
             self.report(place..place + 2, "`${` cannot stand in a statement", "write `$ {`");
         }
-        self.take_settings(&sql);
         let places = statements(&sql);
         let text = |place: &Range<usize>| sql.get(place.clone()).unwrap_or_default();
         let begins = places.first().is_some_and(|first| Control::parse(text(first)).is_some());
+        let inner = if begins { self.between(&sql, &places) } else { places.clone() };
+        let uses = self.note_uses(&sql);
+        self.check(&sql, &inner);
+        let names = self.variables.unique_names();
         if begins {
-            let inner = self.between(&sql, &places);
-            self.check(&sql, &inner);
-            return ScriptBody::Transaction(
-                inner.iter().map(|place| text(place).to_owned()).collect(),
-            );
+            let all = inner.iter().map(|place| renamed(&sql, place, &uses, &names));
+            return ScriptBody::Transaction(all.collect());
         }
-        self.check(&sql, &places);
         if let [first, _, ..] = places.as_slice() {
             let hint = "wrap them in BEGIN; … END; to send them as one transaction, or give several \
                         files, each with -f";
             self.report(first.end..first.end + 1, "more than one statement", hint);
         }
+        let start = sql.len() - sql.trim_start().len();
         let whole = sql.trim().trim_end_matches(';').trim_end();
         // Comments are kept, except after a semicolon.
         let cut = tokens(whole).any(|(_, token)| matches!(token, Token::Semicolon));
-        ScriptBody::Statement(match places.first() {
-            Some(first) if cut => text(first).to_owned(),
-            _ => whole.to_owned(),
-        })
+        let place = match places.first() {
+            Some(first) if cut => first.clone(),
+            _ => start..start + whole.len(),
+        };
+        ScriptBody::Statement(renamed(&sql, &place, &uses, &names))
+    }
+
+    /// Reads the lines that begin with a backslash. The result is the text with blanks in their place, so that positions
+    /// are kept.
+    fn read_commands(&mut self) -> String {
+        let text = self.text;
+        let mut sql = String::new();
+        let mut lines = text.split_inclusive('\n').enumerate();
+        let mut at = 0;
+        while let Some((number, line)) = lines.next() {
+            if !line.trim_start().starts_with('\\') {
+                sql.push_str(line);
+                at += line.len();
+                continue;
+            }
+            let mut end = at + line.len();
+            // A backslash at the end of the line continues it.
+            while text.get(at..end).is_some_and(|line| line.trim_end().ends_with('\\'))
+                && let Some((_, more)) = lines.next()
+            {
+                end += more.len();
+            }
+            let whole = text.get(at..end).unwrap_or_default();
+            let command = whole.trim_start().trim_start_matches('\\').trim();
+            self.command(command, at..at + whole.trim_end().len(), number + 1);
+            sql.extend(whole.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }));
+            at = end;
+        }
+        sql
+    }
+
+    /// Notes which variables statements use.
+    fn note_uses(&mut self, sql: &str) -> Uses {
+        let uses = tokens(sql).filter_map(|(place, token)| match token {
+            Token::Parameter(name) => Some((place, name)),
+            _ => None,
+        });
+        let (uses, early) = self.variables.note_uses(uses);
+        for (place, message) in early {
+            self.report(place, message, "move that line before the statement");
+        }
+        for (at, message) in self.variables.try_ops() {
+            let line = self.text.get(at..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+            let hint = "an expression has a value in every op";
+            self.report(at..at + line.trim_end().len(), message, hint);
+        }
+        uses
     }
 
     /// The statements between the first, BEGIN, and the last, END.
@@ -219,11 +235,13 @@ impl ScriptReader<'_> {
     /// Reports errors in statements. A value that is set but unused is not an error in a script, and does not become a
     /// parameter.
     fn check(&mut self, sql: &str, places: &[Range<usize>]) {
-        let names: Vec<&str> = self.parameters.iter().map(|(name, ..)| name.as_str()).collect();
+        let mut names = self.variables.names();
+        names.sort_unstable();
+        names.dedup();
         let texts: Vec<&str> = places.iter().filter_map(|place| sql.get(place.clone())).collect();
         let errors = Sql::parse_all(&texts, &names).err().unwrap_or_default();
         if texts.is_empty() {
-            let message = if self.script.text.trim().is_empty() {
+            let message = if self.text.trim().is_empty() {
                 "the file is empty"
             } else {
                 "there is no statement in the file"
@@ -238,130 +256,38 @@ impl ScriptReader<'_> {
         }
     }
 
-    /// Reads a line that begins with a backslash.
-    fn command(&mut self, command: &str, span: Range<usize>) {
+    /// Reads a command without its backslash.
+    fn command(&mut self, command: &str, span: Range<usize>, line: usize) {
         let (word, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
-        if word != "set" {
+        if !word.eq_ignore_ascii_case("set") {
             let hint = "a file has lines `\\set NAME EXPRESSION` and one statement or transaction";
             self.report(span, format!("unknown command `\\{word}`"), hint);
             return;
         }
-        let (name, expression) = rest.trim().split_once(char::is_whitespace).unwrap_or((rest, ""));
+        let rest = rest.trim();
+        let (name, expression) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let good = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if !good || self.parameters.iter().any(|(other, ..)| other == name) {
-            let hint = "\\set NAME EXPRESSION, each name once";
+        if !good {
+            let hint = "\\set NAME EXPRESSION; a name is a letter, then letters, digits and _";
             self.report(span, format!("`{name}` cannot be set"), hint);
             return;
         }
-        match self.generator(expression.trim()) {
-            Ok(generator) => self.parameters.push((name.to_owned(), "bigint", generator)),
-            Err(error) => {
-                // So that statements that use it are not reported as well.
-                let any = "generator = \"constant\", value = 0".to_owned();
-                self.parameters.push((name.to_owned(), "bigint", any));
-                let message = match error {
-                    ExpressionError::Invalid(message) => message,
-                    ExpressionError::NotGiven(name) if self.not_given.contains(&name) => return,
-                    ExpressionError::NotGiven(name) => {
-                        let message = format!("`:{name}` has no value");
-                        self.report(span, message, &format!("give one with --set {name}=…"));
-                        self.not_given.push(name);
-                        return;
-                    }
+        let hint = "an expression as in pgbench's \\set, such as random(1, 100000 * :scale) or \
+                    :other % 10 + 1";
+        match self.variables.set(name, expression.trim(), (span.start, line)) {
+            Ok(()) => {}
+            Err(SetError::Invalid(message)) => self.report(span, message, hint),
+            Err(SetError::NotGiven(missing, _)) if self.not_given.contains(&missing) => {}
+            Err(SetError::NotGiven(missing, message)) => {
+                let hint = match missing.as_str() {
+                    "client_id" => "an op belongs to no client: any session can send it. Draw a \
+                                    number, such as random(0, 7), or give one with --set client_id=…"
+                        .to_owned(),
+                    _ => format!("give one with --set {missing}=…"),
                 };
-                let hint = "an integer, or random(1, 100000 * :scale), random_zipfian(FIRST, LAST, \
-                            EXPONENT), random_gaussian(…) or random_exponential(FIRST, LAST, PARAMETER)";
-                self.report(span, message, hint);
-            }
-        }
-    }
-
-    /// The generator of an expression, in workload file syntax.
-    fn generator(&mut self, expression: &str) -> Result<String, ExpressionError> {
-        let call = expression.split_once('(');
-        let random = call
-            .map(|(function, arguments)| (function.trim(), arguments))
-            .filter(|(function, _)| function.starts_with("random"));
-        let Some((function, arguments)) = random else {
-            let value = self.number(expression)?;
-            return Ok(format!("generator = \"constant\", value = {value}"));
-        };
-        let arguments = arguments.trim_end().strip_suffix(')').unwrap_or(arguments);
-        let arguments: Vec<&str> = arguments.split(',').map(str::trim).collect();
-        let ([first, last] | [first, last, _]) = arguments[..] else {
-            return Err(format!("`{function}` takes two or three arguments").into());
-        };
-        let (first, last) = (self.number(first)?, self.number(last)?);
-        if first > last {
-            return Err(format!("`{function}` ends before it begins: {first} to {last}").into());
-        }
-        let ends = format!("min = {first}, max = {last}");
-        let shape = arguments.get(2).map(|text| text.parse::<f64>());
-        match (function, shape) {
-            ("random", None) => Ok(format!("generator = \"uniform\", {ends}")),
-            ("random_zipfian", Some(Ok(s))) if s > 0.0 && (s - 1.0).abs() > 1e-6 => {
-                Ok(format!("generator = \"zipfian\", order = \"ranked\", theta = {s:?}, {ends}"))
-            }
-            ("random_gaussian", Some(Ok(p))) if p >= 2.0 => {
-                let (mean, deviation) = bell(first, last, p);
-                let (least, most) = (signed_to_f64(first), signed_to_f64(last));
-                Ok(format!(
-                    "generator = \"normal\", mean = {mean:?}, deviation = {deviation:?}, \
-                     min = {least:?}, max = {most:?}"
-                ))
-            }
-            // gamma · items = p, like in pgbench, with half of the items as the fraction.
-            ("random_exponential", Some(Ok(p))) if p > 0.0 && p < 70.0 => Ok(format!(
-                "generator = \"exponential\", data = 0.5, percentile = {:?}, {ends}",
-                1.0 - libm::exp(-p / 2.0)
-            )),
-            _ => Err(format!("`{expression}` is not an expression that scripts may have").into()),
-        }
-    }
-
-    /// A sum of products of integers and given parameters.
-    fn number(&mut self, text: &str) -> Result<i64, ExpressionError> {
-        let mut sum: i64 = 0;
-        for (sign, term) in terms(text) {
-            let mut product: i64 = sign;
-            for factor in term.split('*').map(str::trim) {
-                let value = match factor.strip_prefix(':') {
-                    Some(name) => {
-                        self.used.push(name.to_owned());
-                        let given = self.settings.get(name);
-                        given.ok_or_else(|| ExpressionError::NotGiven(name.to_owned()))?.parse()
-                    }
-                    None => factor.parse(),
-                };
-                let value: i64 = value.map_err(|_| format!("`{factor}` is no whole number"))?;
-                product = product.checked_mul(value).ok_or_else(too_great)?;
-            }
-            sum = sum.checked_add(product).ok_or_else(too_great)?;
-        }
-        Ok(sum)
-    }
-
-    /// Adds the settings that the statement uses as parameters, and removes unused parameters.
-    fn take_settings(&mut self, sql: &str) {
-        let used = Sql::names(sql);
-        self.parameters.retain(|(name, ..)| used.contains(name));
-        for name in used {
-            if self.parameters.iter().any(|(other, ..)| *other == name) {
-                continue;
-            }
-            if let Some(value) = self.settings.get(&name) {
-                self.used.push(name.clone());
-                let (kind, generator) = if value.parse::<i64>().is_ok() {
-                    let value = format!("\"${{{name}}}\"");
-                    let generator =
-                        format!("generator = \"uniform\", min = {value}, max = {value}");
-                    ("bigint", generator)
-                } else {
-                    let value = quoted(value);
-                    ("text", format!("generator = \"constant\", value = {value}"))
-                };
-                self.parameters.push((name, kind, generator));
+                self.report(span, message, &hint);
+                self.not_given.push(missing);
             }
         }
     }
@@ -387,48 +313,27 @@ impl ScriptReader<'_> {
     }
 
     fn report(&mut self, span: Range<usize>, message: impl Into<String>, hint: &str) {
-        let error = UserError::in_text(self.script.text, &span, &message.into());
+        let error = UserError::in_text(self.text, &span, &message.into());
         self.errors.push(error.with_hint(hint));
     }
 }
 
-/// The signed terms of a sum.
-fn terms(text: &str) -> Vec<(i64, &str)> {
-    let mut terms = Vec::new();
-    let (mut begin, mut sign) = (0, 1);
-    for (place, c) in text.char_indices() {
-        let before = text.get(begin..place).unwrap_or_default();
-        if matches!(c, '+' | '-') && (!before.trim().is_empty() || place == 0) {
-            if place > 0 {
-                terms.push((sign, before));
-            }
-            sign = if c == '-' { -1 } else { 1 };
-            begin = place + 1;
+/// A statement in which variables have the names of their parameters.
+fn renamed(sql: &str, place: &Range<usize>, uses: &Uses, names: &[String]) -> String {
+    let mut text = sql.get(place.clone()).unwrap_or_default().to_owned();
+    let inside = uses.iter().filter(|(at, _)| place.start <= at.start && at.end <= place.end);
+    for (at, variable) in inside.rev() {
+        if let Some(name) = names.get(*variable) {
+            text.replace_range(at.start - place.start..at.end - place.start, &format!(":{name}"));
         }
     }
-    terms.push((sign, text.get(begin..).unwrap_or_default()));
-    terms
+    text
 }
 
-/// Mean and deviation of pgbench's Gaussian: the range is 2 · p deviations wide; values are rounded down to whole
-/// numbers.
-fn bell(first: i64, last: i64, p: f64) -> (f64, f64) {
-    let width = signed_to_f64(last) - signed_to_f64(first) + 1.0;
-    (signed_to_f64(first) + width / 2.0, width / (2.0 * p))
-}
-
-fn write_op(
-    text: &mut String,
-    name: &str,
-    body: &ScriptBody,
-    parameters: &[(String, &str, String)],
-) {
+fn write_op(text: &mut String, name: &str, body: &ScriptBody, variables: &Variables<'_>) {
     // Writing to a string cannot fail.
     let _ = writeln!(text, "[ops.{}]\nparameters = [", quoted(name));
-    for (name, kind, generator) in parameters {
-        let name = quoted(name);
-        let _ = writeln!(text, "{{ name = {name}, type = \"{kind}\", {generator} }},");
-    }
+    variables.write(text);
     let _ = match body {
         ScriptBody::Statement(sql) => writeln!(text, "]\nsql = {{ any = {} }}", quoted(sql)),
         ScriptBody::Transaction(all) => {

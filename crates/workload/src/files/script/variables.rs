@@ -1,0 +1,312 @@
+//! The variables of a script: lines `\set NAME EXPRESSION` in their order, settings, and seeds; which of them statements
+//! use, directly or through others; and the parameters that they become. Must not read statements.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use highwater_model::op::{ColumnType, Value};
+use highwater_model::units::Seed;
+
+use crate::expression::{
+    self, DEFAULT_SEED, ErrorKind, Expression, ExpressionError, Inputs, RANDOM_SEED,
+};
+use crate::random::Draws;
+use crate::rows::quoted;
+
+/// Ops that are tried before a run, so that expressions that fail often are found.
+const TRIED_OPS: u64 = 100;
+
+/// The variables so far.
+pub(super) struct Variables<'a> {
+    settings: &'a BTreeMap<String, String>,
+    all: Vec<Variable>,
+    /// Names of settings that the file uses.
+    pub(super) used: Vec<String>,
+}
+
+/// A name that has this value from a place of the file on.
+struct Variable {
+    name: String,
+    /// Byte position in the file, and the number of the line; 0 for one that is not set in the file.
+    at: usize,
+    line: usize,
+    /// The expression as written, or a text that is none.
+    text: String,
+    /// Why later ones cannot be computed either, if there is no expression.
+    expression: Option<Expression>,
+    /// Whether statements use it.
+    is_sent: bool,
+}
+
+/// Why a variable has no value; in words, except that of a name without a value.
+pub(super) enum SetError {
+    /// A name without a value in an expression: it and the message.
+    NotGiven(String, String),
+    Invalid(String),
+}
+
+/// A use of a variable in statements: its place, and the position of the variable.
+pub(super) type Uses = Vec<(Range<usize>, usize)>;
+
+impl<'a> Variables<'a> {
+    pub(super) fn new(settings: &'a BTreeMap<String, String>) -> Self {
+        let mut new = Self { settings, all: Vec::new(), used: Vec::new() };
+        for seed in [DEFAULT_SEED, RANDOM_SEED] {
+            // Functions use them without a name, so they come first.
+            if settings.contains_key(seed) {
+                new.add_setting(seed);
+            }
+        }
+        new
+    }
+
+    /// The position of the variable with a name before a byte position; a setting becomes one.
+    fn find(&mut self, name: &str, before: usize) -> Option<usize> {
+        let found = self.all.iter().rposition(|known| known.name == name && known.at <= before);
+        if found.is_some() {
+            return found;
+        }
+        let is_seed = name == DEFAULT_SEED || name == RANDOM_SEED;
+        if !self.settings.contains_key(name) {
+            return is_seed.then(|| self.add(name, format!(":{name}"), None));
+        }
+        Some(self.add_setting(name))
+    }
+
+    fn add_setting(&mut self, name: &str) -> usize {
+        self.used.push(name.to_owned());
+        let value = self.settings.get(name).map(String::as_str).unwrap_or_default();
+        // The file that is made names the setting, so that another value can be set there.
+        self.add(name, format!("${{{name}}}"), Some(value))
+    }
+
+    /// Adds a variable that no line sets; of a setting, its value.
+    fn add(&mut self, name: &str, text: String, setting: Option<&str>) -> usize {
+        let expression = match setting {
+            Some(value) => is_literal(value).then(|| self.parse(value).ok()).flatten(),
+            None => self.parse(&text).ok(),
+        };
+        let name = name.to_owned();
+        self.all.push(Variable { name, at: 0, line: 0, text, expression, is_sent: false });
+        self.all.len() - 1
+    }
+
+    fn parse(&self, text: &str) -> Result<Expression, ExpressionError> {
+        let names: Vec<&str> = self.all.iter().map(|known| known.name.as_str()).collect();
+        let kinds: Vec<ColumnType> = self.all.iter().map(Variable::kind).collect();
+        Expression::parse(text, &names, &kinds)
+    }
+
+    /// Reads a line `\set`. After an error the name has no value, and later uses of it are no further errors.
+    pub(super) fn set(
+        &mut self,
+        name: &str,
+        text: &str,
+        (at, line): (usize, usize),
+    ) -> Result<(), SetError> {
+        let mut from: Vec<&str> =
+            expression::variables(text).iter().map(|(_, name)| *name).collect();
+        from.dedup();
+        let mut not_a_number = None;
+        for known in &from {
+            if let Some(found) = self.find(known, at).and_then(|found| self.all.get(found)) {
+                let is_text = found.expression.is_none() && found.line == 0;
+                not_a_number = not_a_number.or(is_text.then(|| (*known).to_owned()));
+            }
+        }
+        let parsed = self.parse(text);
+        self.all.push(Variable {
+            name: name.to_owned(),
+            at,
+            line,
+            text: text.to_owned(),
+            expression: parsed.as_ref().ok().cloned(),
+            is_sent: false,
+        });
+        let place = format!("`:{name}` is set on line {line}");
+        if let Some(known) = not_a_number {
+            let message =
+                format!("{place} from `:{known}`, which is neither a number nor a truth value");
+            return Err(SetError::Invalid(message));
+        }
+        match parsed.map_err(|error| error.kind) {
+            Ok(_) => Ok(()),
+            Err(ErrorKind::UnknownVariable(known)) => {
+                let message = format!("{place} from `:{known}`, which has no value");
+                Err(SetError::NotGiven(known, message))
+            }
+            Err(ErrorKind::Invalid(message)) => {
+                Err(SetError::Invalid(format!("`:{name}` cannot be set on line {line}: {message}")))
+            }
+        }
+    }
+
+    /// Notes the uses of variables in statements; an error is a use before the line that sets it.
+    pub(super) fn note_uses<'n>(
+        &mut self,
+        uses: impl Iterator<Item = (Range<usize>, &'n str)>,
+    ) -> (Uses, Vec<(Range<usize>, String)>) {
+        let (mut noted, mut early) = (Vec::new(), Vec::new());
+        for (place, name) in uses {
+            if let Some(position) = self.find(name, place.start) {
+                if let Some(variable) = self.all.get_mut(position) {
+                    variable.is_sent = true;
+                }
+                noted.push((place, position));
+            } else if let Some(later) = self.all.iter().find(|known| known.name == name) {
+                early.push((place, format!("`:{name}` is set only on line {}", later.line)));
+            }
+        }
+        (noted, early)
+    }
+
+    /// All names with a value somewhere in the file.
+    pub(super) fn names(&self) -> Vec<&str> {
+        self.all.iter().map(|known| known.name.as_str()).collect()
+    }
+
+    /// Whether each variable is used by a statement, or by another one that is.
+    fn needed(&self) -> Vec<bool> {
+        let mut needed: Vec<bool> = self.all.iter().map(|known| known.is_sent).collect();
+        for (position, known) in self.all.iter().enumerate().rev() {
+            if needed.get(position) == Some(&true)
+                && let Some(expression) = &known.expression
+            {
+                for used in expression.variables() {
+                    if let Some(used) = needed.get_mut(used) {
+                        *used = true;
+                    }
+                }
+            }
+        }
+        needed
+    }
+
+    /// Computes the values of some ops; an error has the byte position of the line, and comes once for each cause.
+    pub(super) fn try_ops(&self) -> Vec<(usize, String)> {
+        let mut errors = Vec::new();
+        let begins: Vec<usize> = (0..self.all.len()).collect();
+        // Those that cannot be computed, and those computed from them.
+        let mut failed = vec![false; self.all.len()];
+        for index in 0..TRIED_OPS {
+            let mut values = Vec::with_capacity(self.all.len());
+            for (position, known) in self.all.iter().enumerate() {
+                let has_failed = |used: &usize| failed.get(*used) == Some(&true);
+                let expression = known.expression.as_ref().filter(|expression| {
+                    !has_failed(&position) && !expression.variables().iter().any(has_failed)
+                });
+                let draws = Draws::new(Seed(0), &[&known.name, &position.to_string()]);
+                let inputs = Inputs {
+                    values: &values,
+                    begins: &begins,
+                    seed: Seed(0),
+                    draws: &draws,
+                    index,
+                };
+                let value = expression.and_then(|expression| {
+                    let failure =
+                        |message: String| errors.push((known.at, known.failure(&message)));
+                    expression.evaluate(&inputs).map_err(failure).ok()
+                });
+                if let Some(failed) = failed.get_mut(position).filter(|_| value.is_none()) {
+                    *failed = true;
+                }
+                values.push(value.unwrap_or(Value::Null));
+            }
+        }
+        errors
+    }
+
+    /// The names of the parameters that the variables become: each is unique, and the first that statements use keeps
+    /// its own.
+    pub(super) fn unique_names(&self) -> Vec<String> {
+        let mut unique = vec![String::new(); self.all.len()];
+        for is_sent in [true, false] {
+            for (position, known) in self.all.iter().enumerate() {
+                if known.is_sent != is_sent {
+                    continue;
+                }
+                let mut free = std::iter::once(known.name.clone())
+                    .chain((2..).map(|n| format!("{}_{n}", known.name)))
+                    .filter(|name| {
+                        *name == known.name || self.all.iter().all(|other| other.name != *name)
+                    });
+                let name = free.find(|name| !unique.contains(name)).unwrap_or_default();
+                if let Some(place) = unique.get_mut(position) {
+                    *place = name;
+                }
+            }
+        }
+        unique
+    }
+
+    /// The parameters that statements use, directly or through others, as lines of a workload file.
+    pub(super) fn write(&self, out: &mut String) {
+        let names = self.unique_names();
+        let needed = self.needed();
+        for ((position, known), name) in self.all.iter().enumerate().zip(&names) {
+            if needed.get(position) != Some(&true) {
+                continue;
+            }
+            let name = quoted(name);
+            // Writing to a string cannot fail.
+            let _ = if let Some(expression) = &known.expression {
+                let kind = expression.kind().name();
+                let count = if known.is_sent { "" } else { "count = 0, " };
+                let value = quoted(&self.renamed(position, &names));
+                writeln!(
+                    out,
+                    "{{ name = {name}, type = \"{kind}\", {count}generator = \"expression\", \
+                     value = {value} }},"
+                )
+            } else {
+                let value = quoted(self.settings.get(&known.name).map_or("", String::as_str));
+                writeln!(
+                    out,
+                    "{{ name = {name}, type = \"text\", generator = \"constant\", value = {value} }},"
+                )
+            };
+        }
+    }
+
+    /// The text of an expression with the unique names of the variables in it.
+    fn renamed(&self, position: usize, names: &[String]) -> String {
+        let Some(known) = self.all.get(position) else {
+            return String::new();
+        };
+        let mut text = known.text.clone();
+        let earlier = self.all.get(..position).unwrap_or_default();
+        for (place, name) in expression::variables(&known.text).into_iter().rev() {
+            let used = earlier.iter().rposition(|other| other.name == name);
+            if let Some(unique) = used.and_then(|used| names.get(used)).filter(|new| *new != name) {
+                text.replace_range(place, &format!(":{unique}"));
+            }
+        }
+        text
+    }
+}
+
+/// Whether the value of a setting is a number or a truth value.
+fn is_literal(text: &str) -> bool {
+    let is_number = text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
+        && text.parse::<f64>().is_ok_and(f64::is_finite);
+    is_number || text == "true" || text == "false"
+}
+
+impl Variable {
+    fn kind(&self) -> ColumnType {
+        self.expression.as_ref().map_or(ColumnType::Bigint, Expression::kind)
+    }
+
+    /// A failed computation: the variable, its line, the variables that it is computed from, and the cause.
+    fn failure(&self, cause: &str) -> String {
+        let from = expression::variables(&self.text);
+        let from: Vec<String> = from.iter().map(|(_, name)| format!("`:{name}`")).collect();
+        let from = match from.as_slice() {
+            [] => String::new(),
+            from => format!(" from {}", from.join(", ")),
+        };
+        format!("`:{}` is set on line {}{from}: {cause}", self.name, self.line)
+    }
+}
