@@ -328,7 +328,7 @@ fn name_at_start(text: &str) -> &str {
 /// Maximum number of statements in a transaction.
 pub(super) const MAX_STATEMENTS: usize = 1_000;
 
-/// First words of the statements that begin, end or divide a transaction.
+/// First words of the statements that begin or end a transaction, or divide it.
 const CONTROL: [&str; 9] =
     ["abort", "begin", "commit", "end", "prepare", "release", "rollback", "savepoint", "start"];
 
@@ -356,6 +356,11 @@ impl Control {
             }
             ["commit" | "end"] | ["commit" | "end", "transaction" | "work"] => Some(Self::End),
             ["begin", ..] | ["start", "transaction", ..] => Some(Self::BeginWithMode),
+            // Savepoints are statements like others.
+            ["savepoint" | "release", _]
+            | ["release", "savepoint", _]
+            | ["rollback", "to", ..]
+            | ["rollback", "work" | "transaction", "to", ..] => None,
             [first, ..] if CONTROL.contains(first) => Some(Self::Other),
             _ => None,
         }
@@ -599,7 +604,12 @@ mod tests {
             ("COMMIT WORK", Some(Control::End)),
             ("COMMIT PREPARED 'x'", Some(Control::Other)),
             ("ROLLBACK", Some(Control::Other)),
-            ("SAVEPOINT a", Some(Control::Other)),
+            ("ROLLBACK AND CHAIN", Some(Control::Other)),
+            ("SAVEPOINT a", None),
+            ("RELEASE a", None),
+            ("release savepoint a", None),
+            ("ROLLBACK TO SAVEPOINT a", None),
+            ("ROLLBACK WORK TO a", None),
             ("UPDATE t SET begin = 1", None),
             ("SELECT 'commit'", None),
         ] {

@@ -214,7 +214,7 @@ fn errors_are_shown_at_their_places_in_the_file() {
         found,
         [
             "Some(0) 1:1 `:a` cannot be set on line 1: unexpected `10`",
-            "Some(0) 2:1 unknown command `\\sleep`",
+            "Some(0) 2:1 `\\sleep` is a pause inside an op, and would count as its latency",
             "Some(0) 3:8 `:b` is not set",
             "Some(0) 3:12 a string does not end",
             "Some(0) 3:10 more than one statement",
@@ -325,4 +325,32 @@ fn an_op_whose_value_cannot_be_computed_is_not_sent() {
         .collect();
     assert!((1..20).contains(&failures.len()), "{}", failures.len());
     assert_eq!(failures[0], "`:a` cannot be computed: division by zero");
+}
+
+#[test]
+fn commands_that_an_op_cannot_have_are_refused_with_the_reason() {
+    let program = "runs a program on the load generator";
+    for (text, line, reported) in [
+        ("\\shell ls\nSELECT 1", 1, program),
+        ("\\setshell x ls\nSELECT 1", 1, program),
+        ("SELECT 1\n\\Sleep 1 s", 2, "is a pause inside an op"),
+        ("\\if true\nSELECT 1", 1, "`\\if` is not supported"),
+        ("BEGIN;\nSELECT 1 AS a \\gset\nEND;", 2, "`\\gset` is not supported"),
+        ("SELECT 1\n\\nonsense", 2, "unknown command `\\nonsense`"),
+    ] {
+        let found = WorkloadSpec::from_scripts(&[script("q", text, 1)], &owned(&[])).unwrap_err();
+        assert!(found[0].1.message.contains(reported), "{text}: {}", found[0].1);
+        assert_eq!(found[0].1.position().0, line, "{text}");
+    }
+    assert_eq!(op_values("\\set a 1\nSELECT '\\gset', :a", 0), integers(&[1]));
+}
+
+#[test]
+fn savepoints_divide_a_transaction() {
+    let text = "BEGIN;\nSAVEPOINT s;\nDELETE FROM t;\nROLLBACK TO s;\nRELEASE s;\nSELECT 1;\nEND;";
+    let workload = workload(&[script("q", text, 1)], &[]);
+    let bound = workload.bind(&["x".to_owned()], PlaceholderStyle::Dollar).unwrap();
+    let BoundOpKind::Transaction(statements) = &bound.ops[0].kind else { panic!() };
+    let texts: Vec<&str> = statements.iter().map(|statement| statement.sql.as_str()).collect();
+    assert_eq!(texts, ["SAVEPOINT s", "DELETE FROM t", "ROLLBACK TO s", "RELEASE s", "SELECT 1"]);
 }

@@ -121,6 +121,7 @@ impl ScriptReader<'_> {
         if let Some(place) = sql.find("${") {
             self.report(place..place + 2, "`${` cannot stand in a statement", "write `$ {`");
         }
+        self.refuse_commands_in(&sql);
         let places = statements(&sql);
         let text = |place: &Range<usize>| sql.get(place.clone()).unwrap_or_default();
         let begins = places.first().is_some_and(|first| Control::parse(text(first)).is_some());
@@ -175,6 +176,18 @@ impl ScriptReader<'_> {
             at = end;
         }
         sql
+    }
+
+    /// Reports commands at the end of a statement, such as `\gset`.
+    fn refuse_commands_in(&mut self, sql: &str) {
+        for (place, _) in tokens(sql) {
+            let rest = sql.get(place.start..).unwrap_or_default();
+            if let Some(command) = rest.strip_prefix('\\') {
+                let word = command.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+                let (message, hint) = refused(word);
+                self.report(place.start..place.end + word.len(), message, hint);
+            }
+        }
     }
 
     /// Notes which variables statements use.
@@ -260,8 +273,8 @@ impl ScriptReader<'_> {
     fn command(&mut self, command: &str, span: Range<usize>, line: usize) {
         let (word, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
         if !word.eq_ignore_ascii_case("set") {
-            let hint = "a file has lines `\\set NAME EXPRESSION` and one statement or transaction";
-            self.report(span, format!("unknown command `\\{word}`"), hint);
+            let (message, hint) = refused(word);
+            self.report(span, message, hint);
             return;
         }
         let rest = rest.trim();
@@ -315,6 +328,29 @@ impl ScriptReader<'_> {
     fn report(&mut self, span: Range<usize>, message: impl Into<String>, hint: &str) {
         let error = UserError::in_text(self.text, &span, &message.into());
         self.errors.push(error.with_hint(hint));
+    }
+}
+
+/// Why a command other than `\set` is refused: message and hint.
+fn refused(word: &str) -> (String, &'static str) {
+    match word.to_ascii_lowercase().as_str() {
+        "shell" | "setshell" => (
+            format!("`\\{word}` runs a program on the load generator"),
+            "an op is a function of seed and index: compute the value with \\set, or give it with --set",
+        ),
+        "sleep" => (
+            format!("`\\{word}` is a pause inside an op, and would count as its latency"),
+            "remove the line, and pause between ops with --think",
+        ),
+        "gset" | "aset" | "if" | "elif" | "else" | "endif" | "startpipeline" | "endpipeline" => (
+            format!("`\\{word}` is not supported"),
+            "statements, their order and their values are known before the op is sent; give variants \
+             in files of their own, each with -f FILE@WEIGHT",
+        ),
+        _ => (
+            format!("unknown command `\\{word}`"),
+            "a file has lines `\\set NAME EXPRESSION` and one statement or transaction",
+        ),
     }
 }
 
