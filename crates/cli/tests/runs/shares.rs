@@ -9,7 +9,7 @@ use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::record::{AuditStatus, IncidentKind, ResultRecord, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_testing::clickhouse::{self, ClickHouse};
-use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
+use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 use highwater_testing::programs::{FAKETIME, OPEN_MPI};
 use highwater_testing::slurm::{self, Slurm};
 use rustix::process::Signal;
@@ -250,7 +250,12 @@ fn long_sixty_four_shares_meet_and_are_one_run() {
     if skipped() {
         return;
     }
-    let server = Postgres::start();
+    // A share has its sessions, and up to two further connections.
+    let server = Postgres::start_with(&Setup {
+        access: vec!["host all all 127.0.0.1/32 trust".to_owned()],
+        settings: vec!["max_connections = 250".to_owned()],
+        ..Setup::default()
+    });
     let met = |url: &str| {
         let load =
             "cpu -d 5s --rate 6400 --batch 10 -c 64 --warm-up 0s --wait-for-shares 3m --json";
