@@ -40,6 +40,8 @@ pub(crate) struct HeldLeases {
     target: Arc<dyn Target>,
     token: HeldToken,
     lost: Arc<AtomicBool>,
+    /// The run is over: what stops other shares no longer concerns it.
+    over: Arc<AtomicBool>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -217,11 +219,12 @@ impl HeldLeases {
         meets: Option<(String, Interrupter)>,
     ) -> io::Result<Self> {
         let (stop, stopped) = oneshot::channel();
-        let lost = Arc::new(AtomicBool::new(false));
+        let [lost, over] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
         let heart = Heart {
             target: Arc::clone(target),
             token: token.0.clone(),
             lost: Arc::clone(&lost),
+            over: Arc::clone(&over),
             meets,
         };
         let beating = move || {
@@ -231,7 +234,8 @@ impl HeldLeases {
         };
         let builder = std::thread::Builder::new().name("leases".to_owned());
         let thread = builder.spawn(beating)?;
-        Ok(Self { target: Arc::clone(target), token, lost, stop: Some(stop), thread: Some(thread) })
+        let target = Arc::clone(target);
+        Ok(Self { target, token, lost, over, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Whether it holds these tables of this target.
@@ -292,6 +296,7 @@ pub struct KeptLeases {
 impl KeptLeases {
     /// Keeps the leases of a run.
     pub(crate) fn keep(&self, held: HeldLeases, meeting: Option<Meeting>) {
+        held.over.store(true, Ordering::Relaxed);
         drop(self.held.replace(Some(held)));
         drop(self.meeting.replace(meeting));
     }
@@ -360,6 +365,7 @@ impl KeptLeases {
             return Ok(None);
         };
         if held.covers(admin, tables).await? {
+            held.over.store(false, Ordering::Relaxed);
             return Ok(Some(held));
         }
         held.end(admin, timeline).await;
@@ -399,6 +405,7 @@ struct Heart {
     target: Arc<dyn Target>,
     token: String,
     lost: Arc<AtomicBool>,
+    over: Arc<AtomicBool>,
     /// The name of the lease on the plan, and what stops this share.
     meets: Option<(String, Interrupter)>,
 }
@@ -435,6 +442,7 @@ impl Heart {
             self.lost.store(true, Ordering::Relaxed);
         }
         if let Some((on_plan, interrupter)) = &self.meets
+            && !self.over.load(Ordering::Relaxed)
             && is_stopped(&found, on_plan)
             && !interrupter.has_interrupted()
         {

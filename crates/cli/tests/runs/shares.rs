@@ -502,6 +502,24 @@ fn a_stop_of_one_share_stops_all_and_their_run_is_interrupted() {
     assert!(length < Some(40 * Nanos::SECOND.0), "{:?}", merged.phases);
 }
 
+/// The others learn of it only after the end of their own loads, while they wait for the first share.
+#[test]
+fn a_stop_of_the_first_share_shortly_before_the_end_is_no_error_of_the_others() {
+    let place = Place::new();
+    let load = "cpu -d 6s --rate 50k --batch 500 -c 4 --warm-up 0s --events -";
+    let mut shares = launched(&place, "sqlite:shared.db", load, 2);
+    for _ in 0..4 {
+        shares[0].wait_for_second("measure");
+    }
+    shares[0].signal(Signal::INT);
+    let ended: Vec<Called> = shares.into_iter().map(Running::end).collect();
+    assert_eq!((ended[0].code, ended[1].code), (Some(130), Some(0)), "{ended:?}");
+    let merged = merged_run(&place);
+    assert_eq!(merged.judgments.data.value, Data::Clean, "{:?}", merged.judgments.data);
+    let rows = place.query("shared.db", "SELECT count(*) FROM cpu");
+    assert_eq!(rows, merged.audit.acknowledged.to_string());
+}
+
 /// Rows of `kv` replace each other, by whichever share; with the writes of all shares it is known which may be the last.
 #[test]
 fn rows_that_replace_each_other_are_audited_over_all_shares_and_again_from_their_ledgers() {
