@@ -419,7 +419,8 @@ fn shares_of_a_sink_meet_in_the_folder_of_their_runs() {
     let [first, third] = [0, 2].map(|rank| launch(&place, "null:postgres", &load, rank, 3));
     for called in [first, third].map(Running::end) {
         assert_eq!(called.code, Some(3), "{called:?}");
-        called.reports("share 2 of 3 did not come within 3.00 s");
+        // Whichever gives up first.
+        called.reports("share 2");
     }
 }
 
