@@ -593,7 +593,7 @@ fn launcher(place: &Place, mut command: Command, url: &str) -> Command {
     place.prepared(command, &[])
 }
 
-/// The run of four shares on this server, and the rows of all.
+/// The run of four shares on this server, and the rows of all, which are those of a single process.
 fn check_run_of_four(place: &Place, server: &Postgres) {
     let merged = merged_run(place);
     assert_eq!(merged.judgments.data.value, Data::Clean, "{:?}", merged.judgments.data);
@@ -603,6 +603,11 @@ fn check_run_of_four(place: &Place, server: &Postgres) {
     assert!(details.contains("4 load generators"), "{details}");
     let rows = server.sql("postgres", "SELECT count(*) FROM cpu");
     assert_eq!(rows, merged.audit.acknowledged.to_string());
+    // They are those of one process.
+    server.sql("postgres", "DROP DATABASE IF EXISTS whole");
+    server.sql("postgres", "CREATE DATABASE whole");
+    place.typed(&format!("run cpu {} --rate 2k -d 3s -o one", server.url(SUPERUSER, "whole")));
+    assert_eq!(server.sql("postgres", ALL), server.sql("whole", ALL));
 }
 
 #[test]
