@@ -503,6 +503,22 @@ fn a_stop_of_one_share_stops_all_and_their_run_is_interrupted() {
     assert!(length < Some(40 * Nanos::SECOND.0), "{:?}", merged.phases);
 }
 
+/// The lowest share that is there concludes in its place, from the ledgers of all.
+#[test]
+fn a_first_share_that_is_killed_in_its_audit_costs_no_row() {
+    let place = Place::new();
+    let load = "cpu -d 60s --rows 90000 --rate 30k --batch 500 -c 6 --warm-up 0s";
+    let mut shares = launched(&place, "sqlite:shared.db", load, 3);
+    shares[0].wait_for("audit: ");
+    shares.remove(0).kill();
+    let ended: Vec<Called> = shares.into_iter().map(Running::end).collect();
+    assert_eq!((ended[0].code, ended[1].code), (Some(130), Some(0)), "{ended:?}");
+    ended[0].prints("share 1/3");
+    let merged = merged_run(&place);
+    assert_eq!(merged.judgments.data.value, Data::Clean, "{:?}", merged.judgments.data);
+    assert_eq!((merged.audit.found, merged.audit.missing), (90_000, 0), "{:?}", merged.audit);
+}
+
 /// The others learn of it only after the end of their own loads, while they wait for the first share.
 #[test]
 fn a_stop_of_the_first_share_shortly_before_the_end_is_no_error_of_the_others() {
