@@ -81,6 +81,8 @@ pub struct Seen {
     pub throughput_per_s: f64,
     /// The greatest p99 of the first stream's ops.
     pub p99_ns: Option<u64>,
+    /// Whether that is a lower bound.
+    pub p99_at_least: bool,
     /// The sample for comparisons.
     pub sample: Sample,
 }
@@ -92,6 +94,7 @@ pub fn seen(record: &RunRecord) -> Seen {
     Seen {
         throughput_per_s: first.map_or(0.0, MeasuredStream::units_per_s),
         p99_ns: first.and_then(|stream| stream.greatest(|result| result.latency_ns.p99)),
+        p99_at_least: first.is_some_and(MeasuredStream::p99_at_least),
         sample: sample(RecordRef::Run(record)),
     }
 }

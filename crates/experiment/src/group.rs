@@ -65,6 +65,7 @@ impl Experiment for GroupRecord {
             judgments: finished.record.map(|record| record.judgments.clone()),
             throughput_per_s: of_run.throughput_per_s,
             p99_ns: of_run.p99_ns,
+            p99_at_least: of_run.p99_at_least,
             sample: of_run.sample,
             started_at: finished.started_at,
             took_ns: finished.record.map_or(0, took).saturating_add(finished.settled.0),

@@ -81,6 +81,9 @@ pub struct GroupTrial {
     pub throughput_per_s: f64,
     /// Maximum p99 latency of the first stream's ops, in nanoseconds; absent if there is none.
     pub p99_ns: Option<u64>,
+    /// Whether that is a lower bound, because the percentile falls among failed ops.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub p99_at_least: bool,
     /// The figures for the comparison; empty if the target was unreachable.
     pub sample: Sample,
     /// Wall-clock time at the start, RFC 3339, UTC.

@@ -335,6 +335,9 @@ pub struct SizeFigures {
     /// Maximum p99 latency of the stream's ops in the last run, in nanoseconds. For a tuning, in the last run of its
     /// best configuration.
     pub p99_ns: Option<u64>,
+    /// Whether that is a lower bound, because the percentile falls among failed ops.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub p99_at_least: bool,
     /// Number of sessions of the stream in the last run.
     pub sessions: u32,
     /// Number of primary shards; absent if the target has none.

@@ -173,6 +173,9 @@ pub struct RunObservations {
     pub per_s_by_op: BTreeMap<String, f64>,
     /// Maximum p99 latency of the stream's ops, in nanoseconds.
     pub p99_ns: Option<u64>,
+    /// Whether that is a lower bound, because the percentile falls among failed ops.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub p99_at_least: bool,
     /// CPU use of the busiest node, as a fraction; absent if the target does not report it.
     pub target_cpu: Option<f64>,
     /// CPU use of the busiest load generator, as a fraction; 1 is saturated.

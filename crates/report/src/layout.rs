@@ -4,7 +4,7 @@
 
 use std::borrow::{Borrow, Cow};
 
-use highwater_model::display::ABSENT;
+use highwater_model::display::{ABSENT, duration};
 
 /// Width of the label before a sentence.
 pub(crate) const LABEL_WIDTH: usize = 15;
@@ -47,6 +47,11 @@ pub(crate) fn first_upper(text: &str) -> String {
 /// The value, or the sign for an absent one.
 pub(crate) fn or_absent<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| ABSENT.to_owned(), show)
+}
+
+/// `2.31 ms`, or `≥ 2.31 ms` for a lower bound.
+pub(crate) fn latency(ns: u64, is_at_least: bool) -> String {
+    format!("{}{}", if is_at_least { "≥ " } else { "" }, duration(ns))
 }
 
 /// A head, whose cells are separated by bars, and the rows below it.

@@ -39,6 +39,7 @@ fn trial(variant: usize, round: u32, ended: RunEnding) -> GroupTrial {
         judgments: None,
         throughput_per_s: 1.0,
         p99_ns: None,
+        p99_at_least: false,
         sample: Sample::default(),
         started_at: String::new(),
         took_ns: RUN,

@@ -346,6 +346,7 @@ pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
         judgments: Some(record.judgments().clone()),
         per_s_by_op: showed.per_s_by_op,
         p99_ns: showed.p99_ns,
+        p99_at_least: showed.p99_at_least,
         sessions: sessions.unwrap_or(0),
         shards,
         replicas,

@@ -294,6 +294,7 @@ fn tuned(second: TrialVerdict, second_per_s: f64) -> TuneRecord {
     let showed = |p99_ns: u64| RunObservations {
         per_s_by_op: BTreeMap::new(),
         p99_ns: Some(p99_ns),
+        p99_at_least: false,
         target_cpu: Some(0.9),
         client_cpu: 0.2,
         limit: None,

@@ -240,6 +240,12 @@ impl MeasuredStream<'_> {
         self.results.iter().filter_map(|result| of(result)).max()
     }
 
+    /// Whether the p99 of one of its ops is a lower bound, because it falls among failed ops.
+    pub fn p99_at_least(&self) -> bool {
+        let mut bounds = self.results.iter().flat_map(|result| &result.latency_ns.at_least);
+        bounds.any(|name| name == "p99")
+    }
+
     /// Mean of the given latencies, weighted by acknowledged ops, seconds; absent if an op has
     /// none, such as one that never ended.
     pub fn mean_seconds(&self, of: impl Fn(&ResultRecord) -> Option<u64>) -> Option<f64> {

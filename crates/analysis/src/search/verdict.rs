@@ -78,10 +78,7 @@ pub fn probed(search: &SearchRecord, purpose: ProbePurpose, record: &RunRecord) 
         per_s_by_op: searched.map_or_else(BTreeMap::new, MeasuredStream::per_s_by_op),
         pressure: nearest_margin(&record.plan.definition.objectives, &measured),
         p99_ns: searched.and_then(|stream| stream.greatest(|result| result.latency_ns.p99)),
-        p99_at_least: searched.is_some_and(|stream| {
-            let mut bounds = stream.results.iter().flat_map(|result| &result.latency_ns.at_least);
-            bounds.any(|name| name == "p99")
-        }),
+        p99_at_least: searched.is_some_and(MeasuredStream::p99_at_least),
         mean_ns: searched.and_then(|stream| stream.greatest(|result| result.latency_ns.mean)),
         failed_ops,
         measured_ns: searched.map_or(0, |stream| stream.phase.duration_ns),

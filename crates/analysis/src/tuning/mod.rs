@@ -164,6 +164,7 @@ pub fn showed(record: &RunRecord, stream: Option<&MeasuredStream<'_>>) -> RunObs
     RunObservations {
         per_s_by_op: stream.map_or_else(BTreeMap::new, MeasuredStream::per_s_by_op),
         p99_ns: stream.and_then(|stream| stream.greatest(|result| result.latency_ns.p99)),
+        p99_at_least: stream.is_some_and(MeasuredStream::p99_at_least),
         target_cpu: cpus.reduce(f64::max),
         client_cpu: clients.fold(0.0, f64::max),
         limit: record.limit.clone(),

@@ -140,7 +140,7 @@ fn show(settings: &ShowIntent) -> Result<u8, UserError> {
         }
         Format::Json => json::print(record),
         Format::Csv => match record.experiment().map(|of| &of.question) {
-            Some(Question::Scale(scale)) => report::growth_csv(scale),
+            Some(Question::Scale(scale)) => report::growth_csv(record.measured_run().run, scale),
             _ => report::csv(&record.measured_run()),
         },
         Format::TelemetryCsv => report::telemetry_csv(&record.measured_run()),

@@ -392,7 +392,7 @@ fn several_series_are_chosen_by_name() {
     let two = "series,nodes,rows_per_s\na,1,100\na,2,190\na,3,270\nb,1,50\nb,2,90\n";
     let directory = with_file("two.csv", two);
     let message = refused(size(&directory, "300 --from two.csv"));
-    assert!(message.contains("--series a or --series b"), "{message}");
+    assert!(message.contains("--series 'a' or --series 'b'"), "{message}");
     let chosen = size(&directory, "300 --from two.csv --series a");
     assert_eq!(chosen.status.code(), Some(0));
 }
@@ -434,4 +434,50 @@ fn fits_are_of_relative_or_absolute_squares() {
     assert!((sigma - 0.027_728_5).abs() < 5e-8 && (peak - 96.52).abs() < 5e-3);
     let (sigma, _) = usl("relative");
     assert!((sigma - 0.0135).abs() < 5e-5);
+}
+
+#[test]
+fn variants_of_one_target_are_not_mixed_into_one_size() {
+    let text = "nodes,variant,rows_per_s\n1,old,1000\n2,old,1900\n1,new,1300\n2,new,2500\n";
+    let directory = with_file("variants.csv", text);
+    let message = refused(size(&directory, "2k --from variants.csv"));
+    assert!(message.contains("--series 'series new' or --series 'series old'"), "{message}");
+    let mut size = highwater(&directory);
+    let one =
+        size.args(["size", "2k", "--from", "variants.csv", "--series", "series new", "--json"]);
+    let plan: Value = serde_json::from_str(&stdout(&one.output().unwrap())).unwrap();
+    assert_eq!(plan["needs"][0]["measured"], "2 sizes, 1 to 2 nodes, 1,300 to 2,500 rows/s");
+}
+
+#[test]
+fn shards_that_the_planned_nodes_cannot_share_evenly_are_named() {
+    let sizes = |shards: u32| {
+        let rows = [(1, 1000), (2, 1960), (4, 3800), (6, 5600)];
+        let rows = rows.map(|(nodes, rate)| format!("{nodes},{shards},{rate}\n"));
+        with_file("shards.csv", &format!("nodes,primary_shards,rows_per_s\n{}", rows.concat()))
+    };
+    let planned = |shards: u32| stdout(&size(&sizes(shards), "6400 --from shards.csv -v"));
+    let uneven = planned(12);
+    assert!(uneven.starts_with("8 nodes"), "{uneven}");
+    let words = uneven.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words
+            .contains("do not divide evenly among 8 nodes: the busiest holds 2, so up to 25% less"),
+        "{uneven}"
+    );
+    assert!(!planned(24).contains("do not divide evenly"));
+}
+
+#[test]
+fn the_csv_of_a_growth_is_a_basis_whose_columns_are_all_known() {
+    let text = "nodes,rows_per_s,ci95_low,ci95_high,first_failed,estimate,estimate_low90,estimate_high90,linear,\
+                percent_of_linear,per_node,p99_ms,p99_at_least,predicted,predicted_low90,predicted_high90,\
+                price_per_million_rows,limit,engine,measurement,data_judgment,objective\n\
+                1,43000,,,,,,,43000,100,43000,,false,,,,0.1,CPU of node 1,simulated cluster,valid,clean,none set\n\
+                2,83000,,,,,,,86000,96.5,41500,286,true,74900,55600,93000,0.1,,simulated cluster,valid,clean,none set\n";
+    let directory = with_file("growth.csv", text);
+    let checked = highwater(&directory).args(["check", "growth.csv"]).output().unwrap();
+    let checked = stdout(&checked);
+    let settings = checked.lines().find(|line| line.starts_with("settings")).unwrap();
+    assert_eq!(settings.split_whitespace().skip(1).collect::<Vec<_>>(), ["nodes,", "engine"]);
 }

@@ -15,7 +15,7 @@ use highwater_model::record::{MeasuredRun, RunRecord};
 use super::comparison;
 use crate::answer::{Answer, KeyFigure, plural, rated, target_name};
 use crate::blocks::{Block, Report, Section, Table};
-use crate::layout::{Remark, Row, headed, joined, list, or_absent};
+use crate::layout::{Remark, Row, headed, joined, latency, list, or_absent};
 use crate::plots;
 
 /// Maximum characters of a name, and of a command.
@@ -149,7 +149,7 @@ fn variants(group: &GroupRecord) -> Vec<Row> {
             or_absent(mean(&reached), rate),
             or_absent(reached.iter().copied().min_by(f64::total_cmp), rate),
             or_absent(reached.iter().copied().max_by(f64::total_cmp), rate),
-            or_absent(p99, duration),
+            or_absent(p99, |ns| latency(ns, trials.iter().any(|trial| trial.p99_at_least))),
         ])
         .remark(foreign(&list(what, " · "), WORDS))
     });
@@ -171,7 +171,7 @@ fn trials(group: &GroupRecord) -> Vec<Row> {
             format!("{:>2} {name}", trial.number),
             trial.round.to_string(),
             rate(trial.throughput_per_s),
-            or_absent(trial.p99_ns, duration),
+            or_absent(trial.p99_ns, |ns| latency(ns, trial.p99_at_least)),
             duration(trial.took_ns),
         ])
         .remark(fault(trial))
@@ -182,7 +182,7 @@ fn trials(group: &GroupRecord) -> Vec<Row> {
 /// The result of a run in a few words: `98,300 rows/s · p99 12.1 ms`.
 pub fn group_trial_line(trial: &GroupTrial, unit: &str) -> String {
     let reached = format!("{} {unit}/s", rate(trial.throughput_per_s));
-    let p99 = trial.p99_ns.map(|p99| format!("p99 {}", duration(p99)));
+    let p99 = trial.p99_ns.map(|ns| format!("p99 {}", latency(ns, trial.p99_at_least)));
     joined([reached, p99.unwrap_or_default(), fault(trial)])
 }
 

@@ -20,7 +20,7 @@ use highwater_model::scale::{
 use highwater_sizing::growth::{GrowthReport, GrowthSize, report as growth_of};
 
 use super::search::codes;
-use super::size;
+use super::{P99, size};
 use crate::answer::HistoryAnswer;
 use crate::answer::{
     Answer, KeyFigure, interval90 as interval_of, limit_line, nodes, plural, rated, short_target,
@@ -30,7 +30,7 @@ use crate::blocks::{Block, Report, Section, Table};
 use crate::chart::Chart;
 use crate::figures::{by_op_caption, by_op_rows};
 use crate::judgments::{exceeded, objectives};
-use crate::layout::{Remark, Row, headed, joined, list, or_absent};
+use crate::layout::{Remark, Row, headed, joined, latency, list, or_absent};
 use crate::{limit, plots};
 
 /// Maximum characters of the targets.
@@ -54,8 +54,9 @@ pub(super) fn value(scale: &ScaleRecord) -> Option<HistoryAnswer> {
 }
 
 /// The p99 of the largest size that counts.
-pub(super) fn p99(scale: &ScaleRecord) -> Option<u64> {
-    counted(scale).max_by_key(|trial| trial.size.nodes)?.figures.p99_ns
+pub(super) fn p99(scale: &ScaleRecord) -> Option<P99> {
+    let figures = &counted(scale).max_by_key(|trial| trial.size.nodes)?.figures;
+    P99::new(figures.p99_ns, figures.p99_at_least)
 }
 
 /// The report of a growth.
@@ -534,7 +535,7 @@ fn row(trial: &ScaleTrial) -> Row {
         figures.sessions.to_string(),
         or_absent(measured(trial), rate),
         or_absent(trial.predicted, |predicted| about(predicted.expected)),
-        or_absent(figures.p99_ns, duration),
+        or_absent(figures.p99_ns, |ns| latency(ns, figures.p99_at_least)),
         or_absent(figures.target_cpu, percent_whole),
         percent_whole(figures.client_cpu),
     ])

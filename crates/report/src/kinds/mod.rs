@@ -235,15 +235,29 @@ fn load_in_short(record: RecordRef<'_>) -> String {
     foreign(&list(words.into_iter().filter(|word| !word.is_empty()), ", "), LOAD)
 }
 
-/// The highest p99 of an op for a record's figure, nanoseconds; absent if there are several figures, or
-/// none.
-fn p99(record: RecordRef<'_>) -> Option<u64> {
+/// The highest p99 of an op.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct P99 {
+    /// Nanoseconds.
+    pub ns: u64,
+    /// Whether it is a lower bound.
+    pub is_at_least: bool,
+}
+
+impl P99 {
+    fn new(ns: Option<u64>, is_at_least: bool) -> Option<Self> {
+        Some(Self { ns: ns?, is_at_least })
+    }
+}
+
+/// The highest p99 of an op for a record's figure; absent if there are several figures, or none.
+fn p99(record: RecordRef<'_>) -> Option<P99> {
     match record.experiment().map(|of| &of.question) {
         None => {
             let run = record.measured_run();
             let measured = measured_streams(&run);
-            let results = measured.iter().flat_map(|stream| &stream.results);
-            results.filter_map(|result| result.latency_ns.p99).max()
+            let ns = measured.iter().filter_map(|of| of.greatest(|result| result.latency_ns.p99));
+            P99::new(ns.max(), measured.iter().any(MeasuredStream::p99_at_least))
         }
         Some(Question::Search(search)) => search::p99(search),
         Some(Question::Scale(scale)) => growth::p99(scale),
@@ -274,9 +288,9 @@ pub struct HistoryRow {
     pub load: String,
     /// The stated objectives as bounds; empty if there are none.
     pub objectives: String,
-    /// The highest p99 of an op, nanoseconds: for a search at its mark, for a growth at its largest
+    /// The highest p99 of an op: for a search at its mark, for a growth at its largest
     /// size.
-    pub p99_ns: Option<u64>,
+    pub p99: Option<P99>,
     /// Its answer; absent if it has none.
     pub answer: Option<HistoryAnswer>,
     /// The text that replaces a missing answer; may be empty.
@@ -318,7 +332,7 @@ impl HistoryRow {
             labels: header.labels.clone(),
             load: load_in_short(record),
             objectives: judgments::objectives(&run),
-            p99_ns: p99(record),
+            p99: p99(record),
             answer: value(record),
             instead: instead_of_value(record),
             judgments: Some(record.judgments().clone()),

@@ -18,7 +18,7 @@ use highwater_model::judgment::{Data, ObjectiveValue, ReasonCode};
 use highwater_model::limit::Limit;
 use highwater_model::numbers::round_to_u64;
 use highwater_model::plan::{Pace, StreamPlan};
-use highwater_model::record::{AuditStatus, MeasuredRun, MissingField, RecordRef, ResultRecord};
+use highwater_model::record::{AuditStatus, MeasuredRun, MissingField, RecordRef};
 
 use super::import;
 use crate::answer::{
@@ -147,8 +147,8 @@ pub(super) fn answer(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> 
         lead: lead(run, main).to_owned(),
         figure: reached.clone(),
         unit: unit.clone(),
-        condition: slowest(main, |result| result.latency_ns.p99)
-            .map_or_else(String::new, |p99| format!("at p99 {}", duration(p99))),
+        condition: slowest(main, "p99", |latency| latency.p99)
+            .map_or_else(String::new, |p99| format!("at p99 {p99}")),
         interval,
         basis: basis(run, main, measured),
         limit: limit(run, measured),
@@ -293,8 +293,15 @@ fn basis(
 }
 
 /// The maximum over the ops of a stream.
-fn slowest(main: &MeasuredStream<'_>, of: fn(&ResultRecord) -> Option<u64>) -> Option<u64> {
-    main.results.iter().filter_map(|result| of(result)).max()
+fn slowest(
+    main: &MeasuredStream<'_>,
+    name: &str,
+    of: fn(&LatencySummary) -> Option<u64>,
+) -> Option<String> {
+    let latencies = main.results.iter().map(|result| &result.latency_ns);
+    let slowest =
+        latencies.filter(|latency| of(latency).is_some()).max_by_key(|latency| of(latency))?;
+    Some(latency::figure(slowest, name, of(slowest)))
 }
 
 /// The measured phase that a limit is of, if there are several.
@@ -329,21 +336,22 @@ fn keys(
     main: &MeasuredStream<'_>,
     measured: &[MeasuredStream<'_>],
 ) -> Vec<KeyFigure> {
-    let latency = |name: &str, value: Option<u64>| {
-        KeyFigure::new(name, or_absent(value, duration), main.stream.stream.as_str())
+    let latency = |name: &str, of| {
+        let figure = slowest(main, name, of);
+        KeyFigure::new(name, or_absent(figure, |figure| figure), main.stream.stream.as_str())
     };
     let mut keys = vec![
-        latency("p50", slowest(main, |result| result.latency_ns.p50)),
-        latency("p99", slowest(main, |result| result.latency_ns.p99)),
-        latency("max", slowest(main, |result| result.latency_ns.max)),
+        latency("p50", |latency| latency.p50),
+        latency("p99", |latency| latency.p99),
+        latency("max", |latency| latency.max),
     ];
     let beside = measured
         .iter()
         .find(|of| of.phase.name == main.phase.name && of.stream.stream != main.stream.stream);
     if let Some(other) = beside {
         let unit = unit_name(run, other.stream.unit);
-        let p99 = slowest(other, |result| result.latency_ns.p99);
-        let p99 = p99.map_or_else(String::new, |p99| format!("p99 {}", duration(p99)));
+        let p99 = slowest(other, "p99", |latency| latency.p99);
+        let p99 = p99.map_or_else(String::new, |p99| format!("p99 {p99}"));
         let figure = format!("{} {unit}/s", rate(other.units_per_s()));
         keys.push(KeyFigure::new(other.stream.stream.as_str(), figure, p99));
     }

@@ -15,12 +15,13 @@ use highwater_model::search::{
     SearchOutcome, SearchRecord,
 };
 
+use super::P99;
 use super::run::load;
 use crate::answer::HistoryAnswer;
 use crate::answer::{Answer, KeyFigure, Tone, interval90, limit_line, plural, rated, target_name};
 use crate::blocks::{Block, Report, Section};
 use crate::judgments::{objectives_of_search, within};
-use crate::layout::{Remark, Row, headed, joined, list, or_absent};
+use crate::layout::{Remark, Row, headed, joined, latency, list, or_absent};
 use crate::{limit, plots};
 
 /// Maximum number of codes that explain a failure next to the answer.
@@ -45,11 +46,11 @@ pub(super) fn value(search: &SearchRecord) -> Option<HistoryAnswer> {
 }
 
 /// The slowest p99 of the confirmations.
-pub(super) fn p99(search: &SearchRecord) -> Option<u64> {
+pub(super) fn p99(search: &SearchRecord) -> Option<P99> {
     let SearchOutcome::Mark(mark) = search.outcome.as_ref()? else {
         return None;
     };
-    confirming(search, mark).filter_map(|probe| probe.p99_ns).max()
+    confirming(search, mark).filter_map(|probe| P99::new(probe.p99_ns, probe.p99_at_least)).max()
 }
 
 /// `no mark, estimate 30,680 rows/s`; empty with a mark, and while the search has not ended.
@@ -177,7 +178,7 @@ fn keys(search: &SearchRecord, mark: &Mark, unit: &str) -> Vec<KeyFigure> {
     keys.extend(p99(search).map(|p99| {
         let probes = confirming(search, mark).count();
         let which = format!("slowest of {}", plural(probes, "probe"));
-        KeyFigure::new("p99 at the mark", duration(p99), which)
+        KeyFigure::new("p99 at the mark", latency(p99.ns, p99.is_at_least), which)
     }));
     let rows = count(mark.rows);
     keys.push(KeyFigure::new("rows before", rows, "in the tables"));
@@ -443,7 +444,7 @@ pub fn probe_line(probe: &ProbeRecord) -> String {
 
 /// A p99 among failed ops is a lower bound.
 fn p99_of(probe: &ProbeRecord, ns: u64) -> String {
-    format!("{}{}", if probe.p99_at_least { "≥ " } else { "" }, duration(ns))
+    latency(ns, probe.p99_at_least)
 }
 
 fn row(search: &SearchRecord, probe: &ProbeRecord) -> Row {

@@ -257,8 +257,9 @@ fn answer(plan: &SizePlan) -> Answer {
     let counted = plan.sized(nodes.planned);
     let basis = format!("{capacity} with {counted}");
     let basis = if nodes.is_exceeded { String::new() } else { basis };
-    let shown = nodes.to_prove.map_or(nodes.planned, |proof| proof.farthest);
-    let each = decision::or_more(nodes.to_prove.is_some(), &count(shown.into()));
+    let (each, shown) = nodes
+        .to_prove
+        .map_or_else(|| (count(nodes.planned.into()), nodes.planned), decision::unproven);
     let (figure, unit) = match plan.machines() {
         _ if !nodes.reached => (format!("no number of {noun}"), String::new()),
         1 => (each, plan.axis.noun_of(shown).to_owned()),
@@ -437,8 +438,8 @@ fn figures(plan: &SizePlan) -> Vec<Remark> {
         None => nodes.to_prove.map_or_else(
             || format!("no number is enough: {}", plan.ended()),
             |proof| {
-                let farthest = count(proof.farthest.into());
-                format!("more than {farthest}   unproven · {}", decision::proven_by(plan, proof))
+                let (number, _) = decision::unproven(proof);
+                format!("{number}   unproven · {}", decision::proven_by(plan, proof))
             },
         ),
     };

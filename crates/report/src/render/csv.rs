@@ -15,6 +15,8 @@ use highwater_model::scale::{ScaleEach, ScaleRecord};
 use highwater_model::target_telemetry::SeriesKind;
 use highwater_sizing::growth::report as growth_of;
 
+use crate::answer::short_target;
+use crate::judgments::three;
 use crate::kinds::growth::price;
 use crate::limit;
 
@@ -82,16 +84,17 @@ pub fn results_csv(record: &RunRecord) -> String {
 }
 
 /// One row per size of a growth that counts, ascending, with the figures as other outputs print them. For a run, its
-/// 95% interval is filled in; for a search, the first failed value, and the estimate with its 90% interval.
-pub fn growth_csv(scale: &ScaleRecord) -> String {
+/// 95% interval is filled in; for a search, the first failed value, and the estimate with its 90% interval. `engine` is
+/// the target of the last run; the judgments are those of each size.
+pub fn growth_csv(run: &RunRecord, scale: &ScaleRecord) -> String {
     let unit = scale.unit.name();
     let price_of = scale
         .price_per_node_hour
         .map_or_else(String::new, |_| format!(",price_per_million_{unit}"));
     let head = format!(
-        "nodes,{unit}_per_s,low95,high95,first_failed,estimate,estimate_low90,estimate_high90,\
-         linear,percent_of_linear,per_node,p99_ms,predicted,predicted_low90,predicted_high90\
-         {price_of},limit"
+        "nodes,{unit}_per_s,ci95_low,ci95_high,first_failed,estimate,estimate_low90,estimate_high90,\
+         linear,percent_of_linear,per_node,p99_ms,p99_at_least,predicted,predicted_low90,predicted_high90\
+         {price_of},limit,engine,measurement,data_judgment,objective"
     );
     let ends = |ends: Option<[f64; 2]>| [0, 1].map(|at| shown(ends.map(|of| of[at]), rate));
     below(&head, |table| {
@@ -108,6 +111,7 @@ pub fn growth_csv(scale: &ScaleRecord) -> String {
             cells.push(number(percent(size.compared.of_linear).trim_end_matches('%')));
             cells.push(number(&rate(size.compared.per_node)));
             cells.push(shown(figures.p99_ns.map(|ns| to_f64(ns) / 1e6), rate));
+            cells.push(figures.p99_at_least.to_string());
             cells.push(shown(predicted.map(|of| of.expected), about));
             cells.extend(
                 predicted
@@ -116,6 +120,10 @@ pub fn growth_csv(scale: &ScaleRecord) -> String {
             );
             cells.extend(size.price_per_million.map(price));
             cells.push(figures.limit.as_ref().map_or_else(String::new, limit::short));
+            cells.push(short_target(&run.target.version));
+            let judged = figures.judgments.as_ref();
+            let judged = judged.map(|of| three(of).map(|judgment| judgment.value));
+            cells.extend(judged.unwrap_or_default().map(str::to_owned));
             table.write_record(&cells)
         })
     })

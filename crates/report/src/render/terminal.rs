@@ -77,8 +77,12 @@ pub fn summary<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> Summary
         end.into_iter().filter_map(|(label, text)| Some(Line::Whole { label, text: text? })),
     );
     let is_good = judgments::remarked(record).all(|(judged, _)| is_good(&judged));
+    let mut first = answer(&report);
+    if let (true, Some(Line::Answer(parts))) = (run.target.simulated, first.first_mut()) {
+        parts.insert(parts.len().min(1), Span::new(Ink::Open, "simulated"));
+    }
     let summary = Summary {
-        answer: answer(&report),
+        answer: first,
         blocks: vec![judged(record), about],
         details: details(record, &report, next, directory),
     };

@@ -76,6 +76,8 @@ pub struct Basis {
     pub replica_cost: WithOrigin<ReplicaCost>,
     /// Virtual CPUs of each measured node; absent if not stated.
     pub vcpus_per_node: Option<f64>,
+    /// Primary shards of the table, the same at every size; absent if they differ or are not stated.
+    pub primary_shards: Option<f64>,
     /// The database; absent if not stated.
     pub engine: Option<String>,
     /// Bytes of a row on disk, per copy; absent if not measured.
@@ -169,6 +171,10 @@ impl Basis {
             replicas: replicas(&sized, base, &origin),
             replica_cost: replica_cost(&sized, &sweep, reading.replica_cost, &origin),
             vcpus_per_node: stated(names::VCPUS_PER_NODE).filter(|_| axis == SizeAxis::Nodes),
+            primary_shards: first.point.number(names::PRIMARY_SHARDS).filter(|shards| {
+                let mut others = sized.iter();
+                others.all(|other| other.point.number(names::PRIMARY_SHARDS) == Some(*shards))
+            }),
             engine: first.point.word(names::ENGINE).map(str::to_owned),
             stored_bytes_per_row: stated(names::STORED_BYTES_PER_ROW),
             sent_bytes_per_row: stated(names::BYTES_PER_ROW),

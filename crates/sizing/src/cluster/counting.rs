@@ -58,6 +58,10 @@ pub struct ToProve {
     pub low: Option<u32>,
     /// The same for the lower end of the 90% interval; absent also if no number is then enough.
     pub high: Option<u32>,
+    /// Without an expected number, its order of magnitude: fewer are not enough even if throughput grows in proportion
+    /// to the nodes, each as fast as in the best proven cluster. Absent if it is no more than `farthest`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<u32>,
     /// The 90% interval of the throughput of the planned nodes after the next size gave the expected result, as
     /// fractions of the median, below and above 0. Absent if that result proves only a smaller number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -305,6 +309,7 @@ impl Request {
         let grown = least.with_next(NextSize::Expected);
         let horizon = self.horizon() + self.added();
         let expected = self.enough(0.5, replicas).filter(|expected| *expected <= horizon);
+        let at_least = self.linear(replicas) + self.added();
         let interval = expected.filter(|of| *of > farthest + self.added()).map(|nodes| {
             let then = grown.forecast(f64::from(nodes)).prediction();
             [then.low / then.expected - 1.0, then.high / then.expected - 1.0]
@@ -317,8 +322,20 @@ impl Request {
             expected,
             low: after(NextSize::High),
             high: after(NextSize::Low),
+            at_least: (expected.is_none() && at_least > farthest + self.added())
+                .then_some(at_least),
             interval,
         })
+    }
+
+    /// The number of running nodes that is enough if throughput grows linearly from the proven cluster with the highest
+    /// throughput per node.
+    fn linear(&self, replicas: u32) -> u32 {
+        let needed = (1..=self.farthest()).filter_map(|nodes| {
+            let used = self.used(nodes, replicas)?;
+            Some(f64::from(nodes) * used.used().expected / used.most)
+        });
+        round_to_u32(needed.fold(f64::INFINITY, f64::min).ceil())
     }
 
     /// If no proven number is enough, the smallest of them that uses nearly the least of its capacity.

@@ -9,6 +9,9 @@ use super::layout::length;
 use super::plan::{Estimate, Input, Need, NeedPlan, Origin, Request, SizePlan, WithOrigin};
 use crate::scaling::{DEVIATIONS, Size};
 
+/// A target above this multiple of the highest throughput raises a doubt about units.
+const DISTANT_TARGET: f64 = 30.0;
+
 /// The plan in prose: the result, its basis, its probability, and its assumptions.
 pub(super) fn summary(request: &Request, plan: &SizePlan) -> String {
     let mut sentences = vec![headline(request, plan)];
@@ -44,8 +47,13 @@ fn headline(request: &Request, plan: &SizePlan) -> String {
         );
     }
     if plan.nodes.is_exceeded {
+        let at_least = plan.nodes.to_prove.and_then(|proof| proof.at_least);
+        let nodes = at_least.map_or_else(
+            || format!("more than {nodes}"),
+            |least| format!("at least {}", plan.sized(least)),
+        );
         return format!(
-            "To sustain {needs} with {copies} of each row and a probability of {}, more than {nodes} are needed{loss}.",
+            "To sustain {needs} with {copies} of each row and a probability of {}, {nodes} are needed{loss}.",
             percent_plain(plan.nodes.probability)
         );
     }
@@ -290,8 +298,8 @@ pub(super) fn notes(request: &Request, counts: &NodeCounts) -> Vec<String> {
     if counts.to_prove.is_some() {
         notes.push(
             "Unproven: predictions have an interval up to twice the largest measured size, and no number up to there is \
-             enough with the probability of --confidence. An unproven number has no margin for it. Measure the next \
-             size before you buy."
+             enough with the probability of --confidence. An unproven number has no margin for it; \"at least\" and ≥ are what linear growth, \
+             the best case, takes. Measure the next size before you buy."
                 .to_owned(),
         );
     }
@@ -327,9 +335,32 @@ pub(super) fn notes(request: &Request, counts: &NodeCounts) -> Vec<String> {
         notes.push(format!("{nodes} nodes cannot hold {replicas} replicas apart from each other."));
     }
     if counts.enough().is_some() {
+        notes.extend(uneven_shards(request, nodes));
         of_layout(request, nodes, &mut notes);
     }
     notes
+}
+
+/// Warns that the shards with which all sizes were measured cannot be spread evenly over the planned nodes: those with
+/// the most shards limit the cluster, which no measured size shows.
+fn uneven_shards(request: &Request, nodes: u32) -> Option<String> {
+    let need = request.needs.iter().find(|need| need.basis.counts_rows())?;
+    let shards = need.basis.primary_shards.filter(|_| request.axis() == SizeAxis::Nodes)?;
+    let copies = shards * f64::from(request.replicas.value + 1);
+    let mean = copies / f64::from(nodes);
+    let most = mean.ceil();
+    let is_measured = need.basis.sweep.sizes().iter().any(|size| size.size >= f64::from(nodes));
+    if is_measured || most <= 1.02 * mean {
+        return None;
+    }
+    let even = (shards / f64::from(nodes)).ceil() * f64::from(nodes);
+    let [shards, most, even] = [shards, most, even].map(display::plain);
+    Some(format!(
+        "WARNING: all sizes were measured with {shards} primary shards, which do not divide evenly among {nodes} nodes: \
+         the busiest holds {most}, so up to {} less than planned may be left. Plan a multiple, such as {even}, and \
+         measure with it.",
+        display::percent_whole(1.0 - mean / mean.ceil()),
+    ))
 }
 
 /// Notes that a machine may be larger than any available one.
@@ -364,6 +395,18 @@ fn of_regret(request: &Request, counts: &NodeCounts, notes: &mut Vec<String>) {
 
 fn of_basis(request: &Request, need: &Need, notes: &mut Vec<String>) {
     let unit = &need.basis.unit;
+    let sizes = need.basis.sweep.sizes().iter();
+    let largest = sizes.map(|size| size.per_s).fold(0.0, f64::max);
+    if need.per_s.value > DISTANT_TARGET * largest {
+        notes.push(format!(
+            "WARNING: the target, {} {unit}, is {} times the highest throughput that was {} ({}). Are the figures per \
+             second, and in the target's unit?",
+            display::rate(need.per_s.value),
+            display::about(need.per_s.value / largest),
+            need.basis.origin.word(),
+            display::about(largest),
+        ));
+    }
     if let Some(average) = need.basis.growth.average() {
         of_sizes(need.basis.sweep.sizes(), unit, notes);
         if average.widened > 1.05 {

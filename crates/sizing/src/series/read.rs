@@ -283,8 +283,9 @@ impl Reading<'_> {
                 "source" => cell.clone_into(&mut point.source),
                 "unit" => cell.clone_into(&mut point.unit),
                 // A claim may also be in the remarks.
-                _ if point.claim.is_empty() => cell.clone_into(&mut point.claim),
-                _ => point.claim = format!("{}; {cell}", point.claim),
+                "claim" | "note" if point.claim.is_empty() => cell.clone_into(&mut point.claim),
+                "claim" | "note" => point.claim = format!("{}; {cell}", point.claim),
+                _ => {}
             },
             Role::Setting if column.dimension == Dimension::Word => {
                 point.settings.insert(name, Setting::Word(cell.to_owned()));

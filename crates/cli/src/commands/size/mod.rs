@@ -7,6 +7,7 @@ mod intent;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 
+use highwater_model::group::VARIANT_LABEL;
 use highwater_model::numbers::round_to_u32;
 use highwater_model::user_error::UserError;
 use highwater_report as report;
@@ -271,21 +272,27 @@ fn nothing_to_size_with(
 }
 
 /// The distinct names, in alphabetical order.
-fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let names: BTreeSet<&str> = names.collect();
+fn distinct<N: Ord>(names: impl Iterator<Item = N>) -> Vec<N> {
+    let names: BTreeSet<N> = names.collect();
     names.into_iter().collect()
+}
+
+/// The name of a point's series; variants of one target are different series.
+fn series_of(point: &Point) -> String {
+    let variant = point.settings.get(VARIANT_LABEL);
+    variant.map_or_else(|| point.series.clone(), |variant| format!("{} {variant}", point.series))
 }
 
 /// Rejects a name that no series has.
 fn check_series(settings: &SizeIntent, measured: &[Point]) -> Result<(), UserError> {
     let is_known = |name: &&String| {
         let mut points = measured.iter();
-        points.any(|point| point.series.starts_with(name.as_str()))
+        points.any(|point| series_of(point).starts_with(name.as_str()))
     };
     let Some(unknown) = settings.series.iter().find(|name| !is_known(name)) else {
         return Ok(());
     };
-    let names = distinct(measured.iter().map(|point| point.series.as_str()));
+    let names = distinct(measured.iter().map(series_of));
     let cause = format!("--series {unknown}: the figures have no series of this name");
     Err(UserError::usage(cause).with_hint(format!("there are {}", names.join(", "))))
 }
@@ -311,21 +318,22 @@ fn chosen<'a>(
     }
     let named = |point: &&&Point| {
         let mut names = settings.series.iter();
-        names.any(|name| point.series.starts_with(name.as_str()))
+        names.any(|name| series_of(point).starts_with(name.as_str()))
     };
     let by_name: Vec<&Point> = of_kind.iter().filter(named).copied().collect();
     let candidates = if by_name.is_empty() { of_kind } else { by_name };
-    let names = distinct(candidates.iter().map(|point| point.series.as_str()));
+    let names = distinct(candidates.iter().map(|point| series_of(point)));
     // An exact match has precedence over longer names with this prefix.
-    let exact = settings.series.iter().find(|name| names.contains(&name.as_str()));
+    let exact = settings.series.iter().find(|name| names.contains(name));
     match exact {
         _ if names.len() == 1 => Ok(candidates),
         Some(exact) => {
-            let of_exact = candidates.iter().filter(|point| point.series == *exact);
+            let of_exact = candidates.iter().filter(|point| series_of(point) == **exact);
             Ok(of_exact.copied().collect())
         }
         None => {
             let cause = format!("--from: {} series of {}", names.len(), unit(requested));
+            let names: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
             let hint = format!("choose one: --series {}", names.join(" or --series "));
             Err(UserError::usage(cause).with_hint(hint))
         }

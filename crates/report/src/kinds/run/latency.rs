@@ -14,7 +14,7 @@ use highwater_model::record::{MeasuredRun, ResultRecord, RunRecord};
 use crate::answer::plural;
 use crate::blocks::{Block, Section, Table};
 use crate::kinds::import;
-use crate::layout::{Remark, Row, headed, list, or_absent};
+use crate::layout::{self, Remark, Row, headed, list, or_absent};
 use crate::plots;
 
 /// Maximum characters of the target's text about an error.
@@ -178,8 +178,7 @@ fn percentiles(summary: &LatencySummary) -> [String; 5] {
 /// `2.31 ms`, `≥ 2.31 ms`, or `–` if there are too few samples.
 pub(crate) fn figure(summary: &LatencySummary, name: &str, value: Option<u64>) -> String {
     let is_bound = summary.at_least.iter().any(|other| other == name);
-    let sign = if is_bound { "≥ " } else { "" };
-    or_absent(value, |ns| format!("{sign}{}", duration(ns)))
+    or_absent(value, |ns| layout::latency(ns, is_bound))
 }
 
 /// Failed ops by op and cause, most frequent first: `put: 2,558 of 25,000 (10.2%) failed: 23514 …`.

@@ -43,11 +43,14 @@ pub(crate) fn scenario_rows(plan: &SizePlan) -> Vec<Row> {
     headed(&head, rows)
 }
 
-/// `6`, `> 6` for an unproven number, or `none`.
+/// `6`; for an unproven number `> 6`, or `≥ 31` if even linear growth takes as many; or `none`.
 fn figure(scenario: &Scenario) -> String {
     match (scenario.nodes, scenario.to_prove) {
         (None, _) => "none".to_owned(),
-        (Some(_), Some(proof)) => format!("> {}", count(proof.farthest.into())),
+        (Some(_), Some(proof)) => match proof.at_least {
+            Some(nodes) => format!("≥ {}", count(nodes.into())),
+            None => format!("> {}", count(proof.farthest.into())),
+        },
         (Some(nodes), None) => count(nodes.into()),
     }
 }
@@ -55,6 +58,14 @@ fn figure(scenario: &Scenario) -> String {
 /// The price of an hour, from that of a month.
 pub(crate) fn hourly(per_month: f64) -> String {
     significant(per_month / HOURS_PER_MONTH)
+}
+
+/// The number of an unproven plan: `at least 31`, or `more than 6`.
+pub(crate) fn unproven(proof: ToProve) -> (String, u32) {
+    match proof.at_least {
+        Some(nodes) => (format!("at least {}", count(nodes.into())), nodes),
+        None => (or_more(true, &count(proof.farthest.into())), proof.farthest),
+    }
 }
 
 /// `84`, or `more than 84`.
@@ -164,7 +175,12 @@ pub(crate) fn proven_by(plan: &SizePlan, proof: ToProve) -> String {
             let expected = count(expected.into());
             format!("{expected} expected if {measured} {noun} sustain what is predicted")
         }
-        _ => format!("{farthest} are {} likely to be enough", proof.likely()),
+        _ => {
+            let more = proof.at_least.map_or_else(String::new, |nodes| {
+                format!(", and even linear growth takes {}", count(nodes.into()))
+            });
+            format!("{farthest} are {} likely to be enough{more}", proof.likely())
+        }
     };
     let then = proof.interval.map_or_else(String::new, |ends| {
         let [low, high] = ends.map(percent_whole);

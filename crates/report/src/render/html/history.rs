@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use maud::{Markup, html};
 
 use highwater_analysis::change_points::next_run_within;
-use highwater_model::display::{ABSENT, duration, rate};
+use highwater_model::display::{ABSENT, rate};
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::units::Nanos;
@@ -23,7 +23,7 @@ use crate::chart::{
 };
 use crate::judgments::three;
 use crate::kinds::{HistoryProgress, HistoryRow};
-use crate::layout::{first_upper, list};
+use crate::layout::{first_upper, latency, list, or_absent};
 use crate::render::html;
 
 /// Columns in addition to the answer and its judgments.
@@ -154,7 +154,7 @@ fn table(rows: &[&HistoryRow], may_delete: bool) -> Markup {
 }
 
 fn line(row: &HistoryRow, has_labels: bool, may_delete: bool) -> Markup {
-    let p99 = row.p99_ns.map_or_else(|| ABSENT.to_owned(), duration);
+    let p99 = or_absent(row.p99, |p99| latency(p99.ns, p99.is_at_least));
     html! {
         tr {
             th {

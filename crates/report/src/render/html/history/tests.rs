@@ -207,7 +207,7 @@ fn runs_that_differ_only_in_their_seed_have_one_definition() {
 #[test]
 fn a_row_tells_its_load_and_why_a_search_has_no_mark() {
     let run = HistoryRow::from_record((&fixture::open_gate()).into());
-    assert!(run.p99_ns.is_some() && run.objectives == "p99 ≤ 10 ms", "{run:?}");
+    assert!(run.p99.is_some() && run.objectives == "p99 ≤ 10 ms", "{run:?}");
     assert!(run.load.contains("rows/s"), "{run:?}");
     let mut search = fixture::search(Vec::new());
     let estimate = Some(Estimate { value: 30_680.0, low90: 3e4, high90: 31e3 });
