@@ -111,10 +111,11 @@ const CONFIRMATIONS: u32 = 5;
 
 /// Runs the tuning; returns the exit code.
 fn tune(settings: &TuneIntent) -> Result<u8, UserError> {
-    let prepared = prepared(settings)?;
     if settings.dry_run {
-        return prepared.show();
+        check_axes(settings)?;
+        return intended(settings)?.show();
     }
+    let prepared = prepared(settings)?;
     let stops = stops()?;
     let hash = prepared.experiment.definition_hash.clone();
     let (record, place) = prepared.measure(&settings.run, "tune", &hash, &stops)?;

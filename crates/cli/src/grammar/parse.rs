@@ -239,7 +239,10 @@ fn text_or_failure(
             return Err(UserError::usage(format!("unknown command `{word}`"))
                 .with_hint(suggestion(near, meant)));
         }
-        ErrorKind::UnknownArgument => return Err(unknown_flag(flag, command.copied(), help)),
+        ErrorKind::UnknownArgument => {
+            return Err(negative(flag, arguments)
+                .unwrap_or_else(|| unknown_flag(flag, command.copied(), help)));
+        }
         ErrorKind::ArgumentConflict => format!("{flag} is given more than once"),
         ErrorKind::TooManyValues => format!("{flag} takes no value"),
         ErrorKind::InvalidValue => format!("{flag} needs a value"),
@@ -270,13 +273,19 @@ fn meant_by(word: &str) -> Option<&'static str> {
     }
 }
 
+/// The error for a negative number, which looks like a flag; names the flag whose value it is.
+fn negative(flag: &str, arguments: &[String]) -> Option<UserError> {
+    flag.strip_prefix('-')?.strip_prefix(|c: char| c.is_ascii_digit())?;
+    let at = arguments.iter().position(|word| word.starts_with(flag))?;
+    let before = arguments[..at].last().filter(|word| word.starts_with('-'));
+    let place = before.map_or_else(String::new, |name| format!("{name}: "));
+    let hint = "counts, rates, amounts and percentages are given without a sign";
+    Some(UserError::usage(format!("{place}`{}` is negative", arguments[at])).with_hint(hint))
+}
+
 /// The error for a flag that the command does not have: it may belong to another tool or command, or
 /// be misspelled.
 fn unknown_flag(flag: &str, command: Option<&CommandSpec>, help: String) -> UserError {
-    if flag.strip_prefix('-').is_some_and(|text| text.starts_with(|c: char| c.is_ascii_digit())) {
-        let hint = "counts, rates, amounts and percentages are given without a sign";
-        return UserError::usage(format!("`{flag}` is negative")).with_hint(hint);
-    }
     let instead = command.and_then(|command| instead_of(flag, command.name));
     let hint = instead.map_or_else(
         || {
@@ -529,7 +538,7 @@ mod tests {
         hint: settings are varied by `highwater tune --over AXIS=VALUES`
         ");
         insta::assert_snapshot!(said(&["highwater", "size", "1M", "--headroom", "-5%"]).1, @"
-        error: `-5` is negative
+        error: --headroom: `-5%` is negative
 
         hint: counts, rates, amounts and percentages are given without a sign
         ");

@@ -140,7 +140,7 @@ const LOAD_FLAGS: &[Flag] = &[
 /// Runs the search; returns the exit code.
 fn find(settings: &FindIntent) -> Result<u8, UserError> {
     if settings.dry_run {
-        return prepared(settings)?.show();
+        return intended(settings)?.show();
     }
     let stops = prepare::stops()?;
     let prepared = prepared(settings)?;

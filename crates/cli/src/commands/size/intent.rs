@@ -315,7 +315,14 @@ fn part_below_one(text: &str) -> Result<f64, UserError> {
 }
 
 fn inner_part(text: &str) -> Result<f64, UserError> {
-    let part = part_below_one(text)?;
+    let part = part(text)?;
+    if part >= 1.0 {
+        return Err(wrong(
+            text,
+            "is certainty, which no number of nodes gives",
+            "give less than 100%",
+        ));
+    }
     if part > 0.0 {
         return Ok(part);
     }
