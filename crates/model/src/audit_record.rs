@@ -368,6 +368,6 @@ pub struct AuditExample {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-const fn is_zero(number: &u64) -> bool {
+pub(crate) const fn is_zero(number: &u64) -> bool {
     *number == 0
 }

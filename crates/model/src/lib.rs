@@ -27,6 +27,7 @@ pub mod search;
 pub mod stored;
 pub mod table_shape;
 pub mod target_telemetry;
+pub mod transaction;
 pub mod tune;
 pub mod units;
 pub mod user_error;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::literal::LiteralSql;
 use super::named::named;
 use super::stored::{DeclaredColumn, StoredForm};
+use super::transaction::BoundTransaction;
 
 /// The position of an op in [`BoundWorkload::ops`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -268,10 +269,10 @@ pub enum BoundOpKind {
     /// Run one statement with values in its text, unprepared.
     Literal(LiteralSql),
     /// Run several statements as one atomic transaction.
-    Transaction(Vec<BoundStatement>),
+    Transaction(BoundTransaction),
 }
 
-/// A statement of a transaction, in one dialect; the driver begins and ends the transaction.
+/// A statement of a transaction, in one dialect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoundStatement {
     /// SQL text with the dialect's placeholders, numbered from 1.

@@ -103,6 +103,8 @@ pub struct Outcome {
     pub response_bytes: u64,
     /// Rows of the response.
     pub response_rows: u64,
+    /// The op completed, and ended with the ROLLBACK that its workload orders: nothing of it is kept.
+    pub rolled_back: bool,
     /// Whether the session can execute another op; if not, it must be reopened.
     pub session_usable: bool,
 }
@@ -119,6 +121,7 @@ impl Outcome {
             error: None,
             response_bytes: 0,
             response_rows: 0,
+            rolled_back: false,
             session_usable: true,
         }
     }
@@ -126,6 +129,12 @@ impl Outcome {
     /// A query was answered.
     pub fn answered(response_rows: u64, response_bytes: u64) -> Self {
         Self { response_bytes, response_rows, ..Self::applied(0) }
+    }
+
+    /// The same op, ended with the ROLLBACK that its workload orders.
+    #[must_use]
+    pub fn as_rolled_back(self) -> Self {
+        Self { rows_applied: 0, rolled_back: self.is_success(), ..self }
     }
 
     /// Nothing was applied; the session continues.

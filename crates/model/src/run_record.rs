@@ -514,6 +514,9 @@ pub struct ResultRecord {
     pub sent: u64,
     /// Number of ops that the target acknowledged, completely or in part.
     pub acknowledged: u64,
+    /// Of these, transactions that ended with the ROLLBACK that the workload orders.
+    #[serde(default, skip_serializing_if = "crate::audit_record::is_zero")]
+    pub rolled_back: u64,
     /// Number of ops intended but never sent.
     pub dropped: u64,
     /// Work acknowledged within the phase, regardless of its intended time; throughput is calculated from it.

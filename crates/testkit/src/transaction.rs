@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use highwater_model::op::{BoundOp, BoundOpKind, BoundStatement, BoundWorkload, ColumnType};
+use highwater_model::transaction::BoundTransaction;
 
 /// Each statement takes the op's first value at `?1` or `$1`.
 pub fn transaction(statements: &[&str]) -> Arc<BoundWorkload> {
@@ -17,7 +18,7 @@ pub fn transaction(statements: &[&str]) -> Arc<BoundWorkload> {
     Arc::new(BoundWorkload {
         ops: vec![BoundOp {
             name: "transaction".to_owned(),
-            kind: BoundOpKind::Transaction(statements.collect()),
+            kind: BoundOpKind::Transaction(BoundTransaction::of_statements(statements)),
         }],
         ..BoundWorkload::default()
     })

@@ -17,6 +17,7 @@ use super::parameter::{ParameterKind, ParameterSpec, Setting};
 use super::random::Draws;
 use super::rows::{Attributes, Entity, Layout};
 use super::sql::Sql;
+use super::steps::Step;
 
 pub use highwater_model::plan::{Arrivals, Unit};
 
@@ -120,8 +121,8 @@ pub(super) enum OpBodyDefinition {
         #[serde(skip_serializing_if = "Option::is_none")]
         writes: Option<Writes>,
     },
-    /// A transaction's statements per dialect; together they use all parameters.
-    Transaction { sql: BTreeMap<String, Vec<Sql>>, parameters: Vec<QueryParameter> },
+    /// A transaction's steps per dialect; together they use all parameters.
+    Transaction { sql: BTreeMap<String, Vec<Step>>, parameters: Vec<QueryParameter> },
 }
 
 impl OpBodyDefinition {
@@ -143,7 +144,9 @@ impl OpBodyDefinition {
         match self {
             Self::Insert { .. } => Vec::new(),
             Self::Query { sql, .. } => sql.values().collect(),
-            Self::Transaction { sql, .. } => sql.values().flatten().collect(),
+            Self::Transaction { sql, .. } => {
+                sql.values().flatten().filter_map(Step::statement).collect()
+            }
         }
     }
 

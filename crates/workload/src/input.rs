@@ -607,6 +607,16 @@ impl<'s> Entry<'s> {
         }
     }
 
+    /// Whether it is a table.
+    pub(crate) fn is_table(self) -> bool {
+        matches!(self.value(), DeValue::Table(_))
+    }
+
+    /// Whether it is the word `true`.
+    pub(crate) fn is_true(self) -> bool {
+        matches!(self.value(), DeValue::Boolean(true))
+    }
+
     /// Its content as a section.
     pub(crate) fn section(self, place: String) -> Option<Section<'s>> {
         match self.value() {

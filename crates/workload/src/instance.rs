@@ -13,7 +13,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use highwater_model::op::{
-    BoundColumn, BoundOp, BoundOpKind, BoundStatement, BoundTable, BoundWorkload, ColumnType, OpId,
+    BoundColumn, BoundOp, BoundOpKind, BoundTable, BoundWorkload, ColumnType, OpId,
     PlaceholderStyle,
 };
 use highwater_model::plan::hex;
@@ -29,7 +29,7 @@ use super::generators::columns::{ColumnGenerator, Object};
 use super::generators::parameters::{Distinct, DistinctValues, ParameterGenerator};
 use super::generators::plain::Plain;
 use super::rows::{Attributes, Entity, TableRows, rows_of};
-use super::sql::Sql;
+use super::steps;
 
 /// Inputs of an op other than seed, stream, and index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -409,8 +409,7 @@ impl Workload {
                 OpBodyDefinition::Transaction { sql, parameters } => {
                     let sql = preferred(sql, dialects, &format!("op `{}`", op.name))?;
                     let style = style.ok_or_else(|| no_literals(&op.name))?;
-                    let bound = sql.iter().map(|sql| bound_statement(sql, parameters, style));
-                    BoundOpKind::Transaction(bound.collect())
+                    BoundOpKind::Transaction(steps::bound(sql, parameters, style))
                 }
             };
             let name = op.name.clone();
@@ -458,20 +457,8 @@ fn no_literals(op: &str) -> UserError {
     UserError::usage(format!("op `{op}` is a transaction, whose values are always parameters"))
 }
 
-/// A statement of a transaction with its own placeholders, and the positions of their values among the op's.
-fn bound_statement(
-    sql: &Sql,
-    parameters: &[QueryParameter],
-    style: PlaceholderStyle,
-) -> BoundStatement {
-    let used = values(parameters).enumerate().filter(|(_, (parameter, _))| sql.uses(*parameter));
-    let (values, types) = used.map(|(place, (_, kind))| (place, kind)).unzip();
-    let counts = sql.counts(parameters.iter().map(|parameter| parameter.count));
-    BoundStatement { sql: sql.with_placeholders(style, &counts), parameters: types, values }
-}
-
 /// All values in order: the parameter and type of each.
-fn values(parameters: &[QueryParameter]) -> impl Iterator<Item = (usize, ColumnType)> {
+pub(super) fn values(parameters: &[QueryParameter]) -> impl Iterator<Item = (usize, ColumnType)> {
     parameters.iter().enumerate().flat_map(|(position, parameter)| {
         let count = usize::try_from(parameter.count).unwrap_or(1);
         std::iter::repeat_n((position, parameter.kind), count)

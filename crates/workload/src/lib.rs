@@ -24,6 +24,7 @@ mod reading;
 mod rows;
 mod sketch;
 mod sql;
+mod steps;
 #[cfg(test)]
 mod tests;
 

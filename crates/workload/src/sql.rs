@@ -66,6 +66,15 @@ impl Sql {
         texts: &[&str],
         names: &[&str],
     ) -> Result<Vec<Self>, Vec<(usize, SqlInputError)>> {
+        let (all, errors) = Self::cut_all(texts, names);
+        if errors.is_empty() { Ok(all) } else { Err(errors) }
+    }
+
+    /// The same; the texts with errors are incomplete.
+    pub(super) fn cut_all(
+        texts: &[&str],
+        names: &[&str],
+    ) -> (Vec<Self>, Vec<(usize, SqlInputError)>) {
         let mut errors = Vec::new();
         let mut all = Vec::with_capacity(texts.len());
         for (number, text) in texts.iter().enumerate() {
@@ -78,7 +87,7 @@ impl Sql {
                 errors.push((0, SqlInputError::UnusedParameter((*name).to_owned())));
             }
         }
-        if errors.is_empty() { Ok(all) } else { Err(errors) }
+        (all, errors)
     }
 
     /// The text as written.
@@ -341,6 +350,8 @@ pub(super) enum Control {
     BeginWithMode,
     /// Commits one.
     End,
+    /// Ends one without effect.
+    RollBack,
     /// Anything else that is invalid inside a transaction.
     Other,
 }
@@ -350,11 +361,15 @@ impl Control {
     pub(super) fn parse(statement: &str) -> Option<Self> {
         let words = words(statement);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        match words.as_slice() {
+        let words = words.strip_suffix(&["and", "no", "chain"]).unwrap_or(&words);
+        match words {
             ["begin"] | ["begin", "transaction" | "work"] | ["start", "transaction"] => {
                 Some(Self::Begin)
             }
             ["commit" | "end"] | ["commit" | "end", "transaction" | "work"] => Some(Self::End),
+            ["rollback" | "abort"] | ["rollback" | "abort", "transaction" | "work"] => {
+                Some(Self::RollBack)
+            }
             ["begin", ..] | ["start", "transaction", ..] => Some(Self::BeginWithMode),
             // Savepoints are statements like others.
             ["savepoint" | "release", _]
@@ -419,7 +434,7 @@ impl Workload {
         };
         let texts: Vec<&Sql> = match body {
             OpBodyDefinition::Transaction { sql, .. } => {
-                sql.values().filter_map(|all| all.get(statement)).collect()
+                sql.values().filter_map(|all| all.get(statement)?.statement()).collect()
             }
             _ => body.statements(),
         };
@@ -603,7 +618,9 @@ mod tests {
             ("END", Some(Control::End)),
             ("COMMIT WORK", Some(Control::End)),
             ("COMMIT PREPARED 'x'", Some(Control::Other)),
-            ("ROLLBACK", Some(Control::Other)),
+            ("COMMIT AND NO CHAIN", Some(Control::End)),
+            ("ROLLBACK", Some(Control::RollBack)),
+            ("abort work", Some(Control::RollBack)),
             ("ROLLBACK AND CHAIN", Some(Control::Other)),
             ("SAVEPOINT a", None),
             ("RELEASE a", None),

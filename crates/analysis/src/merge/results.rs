@@ -45,6 +45,7 @@ fn one(group: &Group<'_>, phases: &[PhaseRecord]) -> Result<ResultRecord, MergeE
         merged.offered += other.offered;
         merged.sent += other.sent;
         merged.acknowledged += other.acknowledged;
+        merged.rolled_back += other.rolled_back;
         merged.dropped += other.dropped;
         merged.answered.ops += other.answered.ops;
         merged.answered.rows += other.answered.rows;

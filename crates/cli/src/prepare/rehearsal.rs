@@ -10,6 +10,7 @@ use highwater_driver::time_limit;
 use highwater_driver::{Admin, Connect, Request, Target, TargetFacts, Timeline};
 use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody};
 use highwater_model::outcome::ErrorClass;
+use highwater_model::transaction::StepKind;
 use highwater_model::units::{Nanos, Seed};
 use highwater_model::user_error::UserError;
 use highwater_model::user_error::UserErrorKind;
@@ -206,9 +207,11 @@ fn rename_tables(bound: &mut BoundWorkload, prefix: &str) {
     for op in &mut bound.ops {
         match &mut op.kind {
             BoundOpKind::Query { sql, .. } => rename(sql),
-            BoundOpKind::Transaction(statements) => {
-                for statement in statements {
-                    rename(&mut statement.sql);
+            BoundOpKind::Transaction(transaction) => {
+                for step in &mut transaction.steps {
+                    if let StepKind::Statement(statement) = &mut step.kind {
+                        rename(&mut statement.sql);
+                    }
                 }
             }
             BoundOpKind::Insert { .. } | BoundOpKind::Literal(_) => {}

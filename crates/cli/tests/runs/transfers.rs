@@ -102,6 +102,57 @@ fn transfers_on_postgresql_add_up_and_are_retried_on_conflicts() {
     assert!(retries > 0, "{retries}");
 }
 
+/// Three in four pay and are kept; of the others, a payment is rolled back as ordered.
+const PAYMENT: &str = "\\set aid random(1, 1000)
+\\set delta random(1, 4000)
+\\set n random(1, 4)
+BEGIN;
+INSERT INTO history (aid, delta) VALUES (:aid, :delta);
+\\if :n = 1
+ROLLBACK;
+\\else
+UPDATE accounts SET abalance = abalance + :delta WHERE aid = :aid;
+COMMIT;
+\\endif
+";
+
+/// Runs the payments, and compares the tables with the ops that were acknowledged and not rolled back.
+fn expect_payments_that_agree(place: &Place, target: &str, sums: impl Fn() -> String) {
+    place.file("payment.sql", PAYMENT);
+    let rest = split("-c 4 -d 2s --warm-up 0s --audit off --errors 0.1% --json");
+    let called = place.call(&[&["run", "-f", "payment.sql", target][..], &rest].concat());
+    let record = record(&called);
+    let (acknowledged, errors, _) = counted(&record);
+    let rolled_back: u64 = record.results.iter().map(|result| result.rolled_back).sum();
+    assert!(errors.is_empty() && acknowledged > 50, "{called:?}");
+    // Four standard deviations of one in four of fifty.
+    assert!(rolled_back > 0 && rolled_back < acknowledged / 2, "{rolled_back}");
+    let sums = sums();
+    let numbers: Vec<i64> = sums.split(' ').map(|n| n.parse().unwrap()).collect();
+    assert_eq!(u64::try_from(numbers[0]).unwrap(), acknowledged - rolled_back);
+    assert_eq!(numbers[1], numbers[2]);
+    let text = place.typed("show").stdout;
+    assert!(text.contains("transactions rolled back as ordered"), "{text}");
+}
+
+#[test]
+fn payments_that_are_rolled_back_as_ordered_are_complete_on_sqlite() {
+    let place = Place::new();
+    place.database("bank.db", TABLES);
+    expect_payments_that_agree(&place, "sqlite:bank.db", || place.query("bank.db", SUMS));
+}
+
+#[test]
+fn payments_that_are_rolled_back_as_ordered_are_complete_on_postgresql() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    server.sql("postgres", TABLES);
+    let sums = || server.sql("postgres", &format!("SELECT {SUMS}"));
+    expect_payments_that_agree(&Place::new(), &server.url(SUPERUSER, "postgres"), sums);
+}
+
 #[test]
 fn statements_without_a_transaction_and_targets_without_any_are_refused() {
     let place = Place::new();

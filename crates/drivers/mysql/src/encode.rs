@@ -18,7 +18,8 @@ use std::rc::Rc;
 use highwater_driver::cell::{Cell, CivilTime};
 use highwater_driver::contract::{Encoder, Request};
 use highwater_model::literal::{LiteralSql, LiteralStyle};
-use highwater_model::op::{BoundStatement, Op, OpBody, RowBatch, Value};
+use highwater_model::op::{Op, OpBody, RowBatch, Value};
+use highwater_model::transaction::{BoundTransaction, NextStep};
 
 use crate::wire::{self, command, put_lenenc_bytes};
 
@@ -31,6 +32,8 @@ pub(super) const CLOSE: &str = "SET autocommit = 1";
 const BEGIN: &str = "START TRANSACTION";
 /// Ends it.
 pub(super) const COMMIT: &str = "COMMIT";
+/// Ends it without effect.
+pub(super) const ROLLBACK: &str = "ROLLBACK";
 /// A packet of LOAD DATA's lines is ended after this many bytes, so that the server can work while it reads.
 const LINES_BYTES: usize = 64 * 1024;
 /// Sequence number of the first packet of lines: after the statement and the server's request.
@@ -78,10 +81,18 @@ pub(super) enum Plan {
     Query(PreparedStatement),
     /// A query with its values in its text: never prepared.
     Literal(LiteralSql),
-    /// Statements between [`BEGIN`] and [`COMMIT`].
-    Transaction(Vec<(PreparedStatement, BoundStatement)>),
+    /// Statements between [`BEGIN`] and its end.
+    Transaction(TransactionPlan),
     /// A batch insert.
     Insert(InsertPlan),
+}
+
+/// A transaction and its statements.
+#[derive(Debug)]
+pub(super) struct TransactionPlan {
+    pub(super) transaction: BoundTransaction,
+    /// For each of its steps, its statement if it is one.
+    pub(super) prepared: Vec<Option<PreparedStatement>>,
 }
 
 /// A prepared statement.
@@ -138,8 +149,8 @@ pub(super) fn encode(plans: &[Plan], op: &Op, out: &mut Vec<u8>) {
             sql.write(values, LiteralStyle::Backslashes, &mut text);
             wire::query(out, &text);
         }
-        (Some(Plan::Transaction(statements)), OpBody::Query(values)) => {
-            transaction(out, statements, values);
+        (Some(Plan::Transaction(plan)), OpBody::Query(values)) => {
+            transaction(out, plan, values);
         }
         (Some(Plan::Insert(plan)), OpBody::Insert(batch)) if batch.rows > 0 => match plan.mode {
             Mode::Values => rows_as_values(out, plan, batch),
@@ -163,17 +174,23 @@ fn execute<'v>(
 }
 
 /// One command per statement, so that each can wait for the response to the previous one.
-fn transaction(
-    out: &mut Vec<u8>,
-    statements: &[(PreparedStatement, BoundStatement)],
-    values: &[Value],
-) {
+fn transaction(out: &mut Vec<u8>, plan: &TransactionPlan, values: &[Value]) {
     wire::query(out, BEGIN);
-    for (prepared, statement) in statements {
-        let own: Vec<&Value> = statement.values_of(values).collect();
-        execute(out, prepared, |position| own.get(position).copied());
+    let mut walk = plan.transaction.walk(values);
+    loop {
+        match walk.step() {
+            NextStep::Statement(position, statement) => {
+                if let Some(Some(prepared)) = plan.prepared.get(position) {
+                    let own: Vec<&Value> = statement.values_of(values).collect();
+                    execute(out, prepared, |position| own.get(position).copied());
+                }
+            }
+            NextStep::Pause(_) => {}
+            NextStep::End { rolls_back: true } => return wire::query(out, ROLLBACK),
+            // The session sends COMMIT.
+            NextStep::End { rolls_back: false } => return,
+        }
     }
-    wire::query(out, COMMIT);
 }
 
 /// As few statements as the server's limit allows.

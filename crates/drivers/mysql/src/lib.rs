@@ -121,7 +121,8 @@ impl Target for MySqlTarget {
                 cluster::catch_up(&mut opened, self.mode, &node.shown).await?;
                 let workload = &connect.workload;
                 let plans = prepare::prepare(&mut opened, workload, self.mode, &node.shown).await?;
-                let session = WireSession::new(opened.connection, plans);
+                let session =
+                    WireSession::new(opened.connection, plans, Rc::clone(&connect.timeline));
                 Ok(Box::new(session) as Box<dyn Session>)
             };
             let limit = time_limit::of_response(node.login.connect_timeout);

@@ -7,7 +7,7 @@ use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload};
 use highwater_model::user_error::UserError;
 
 use super::connect::OpenConnection;
-use super::encode::{InsertPlan, Mode, Plan, PreparedStatement};
+use super::encode::{InsertPlan, Mode, Plan, PreparedStatement, TransactionPlan};
 use super::errors::{Failure, ServerError};
 use super::wire;
 use super::wire::{Connection, Reader, command};
@@ -35,16 +35,16 @@ pub(super) async fn prepare(
                 Plan::Query(prepare_query(connection, sql, parameters.len(), &place).await?)
             }
             BoundOpKind::Literal(sql) => Plan::Literal(sql.clone()),
-            BoundOpKind::Transaction(statements) => {
-                let mut all = Vec::with_capacity(statements.len());
-                for (position, statement) in statements.iter().enumerate() {
+            BoundOpKind::Transaction(transaction) => {
+                let mut all: Vec<_> = transaction.steps.iter().map(|_| None).collect();
+                for (position, statement) in transaction.statements() {
                     let place = place.statement(position);
                     let (sql, count) = (&statement.sql, statement.parameters.len());
                     let connection = &mut opened.connection;
-                    let prepared = prepare_query(connection, sql, count, &place).await?;
-                    all.push((prepared, statement.clone()));
+                    all[position] = Some(prepare_query(connection, sql, count, &place).await?);
                 }
-                Plan::Transaction(all)
+                let transaction = transaction.clone();
+                Plan::Transaction(TransactionPlan { transaction, prepared: all })
             }
             BoundOpKind::Insert { table, .. } => {
                 let table = place.table(workload, *table)?;

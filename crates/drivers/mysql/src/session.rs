@@ -7,13 +7,14 @@
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use highwater_driver::contract::{BoxFuture, Encoder, Request, Session};
+use highwater_driver::contract::{BoxFuture, Encoder, Request, Session, Timeline};
 use highwater_driver::failure::closed;
 use highwater_model::op::{Op, OpBody};
 use highwater_model::outcome::Outcome;
+use highwater_model::transaction::{NextStep, Walk};
 
 use super::answer::{Answer, judge, lost};
-use super::encode::{CLOSE, COMMIT, Mode, Plan, WireEncoder};
+use super::encode::{CLOSE, COMMIT, Mode, Plan, ROLLBACK, WireEncoder};
 use super::errors::Judgment;
 use super::wire;
 use super::wire::Connection;
@@ -23,11 +24,16 @@ pub(super) struct WireSession {
     /// `None` during an op, and permanently after one was abandoned or lost.
     connection: Option<Connection>,
     plans: Rc<[Plan]>,
+    timeline: Rc<dyn Timeline>,
 }
 
 impl WireSession {
-    pub(super) fn new(connection: Connection, plans: Vec<Plan>) -> Self {
-        Self { connection: Some(connection), plans: plans.into() }
+    pub(super) fn new(
+        connection: Connection,
+        plans: Vec<Plan>,
+        timeline: Rc<dyn Timeline>,
+    ) -> Self {
+        Self { connection: Some(connection), plans: plans.into(), timeline }
     }
 
     async fn run(&mut self, request: &Request) -> Outcome {
@@ -38,7 +44,10 @@ impl WireSession {
         let mut outcome = match (self.plans.get(usize::from(op.id.0)), &op.body) {
             // Nothing to send.
             (_, OpBody::Insert(batch)) if batch.rows == 0 => Outcome::applied(0),
-            (Some(Plan::Transaction(_)), _) => of_statements(&mut connection, op, bytes).await,
+            (Some(Plan::Transaction(plan)), OpBody::Query(values)) => {
+                let walk = plan.transaction.walk(values);
+                transact(&mut connection, request, walk, self.timeline.as_ref()).await
+            }
             (Some(Plan::Insert(plan)), _) if plan.mode == Mode::LoadData => {
                 load_data(&mut connection, op, bytes).await
             }
@@ -97,8 +106,6 @@ impl Session for WireSession {
     }
 }
 
-const ROLLBACK: &str = "ROLLBACK";
-
 /// Sends all commands of a batch at once, and the end of the transaction after their responses.
 pub(super) async fn of_batch(
     connection: &mut Connection,
@@ -125,15 +132,18 @@ pub(super) async fn of_batch(
     commit(connection, op, answer, &[COMMIT, CLOSE]).await
 }
 
-/// Sends the commands of a transaction one by one; the last one is COMMIT.
-pub(super) async fn of_statements(connection: &mut Connection, op: &Op, bytes: &[u8]) -> Outcome {
+/// Takes the steps of a transaction one by one.
+async fn transact(
+    connection: &mut Connection,
+    request: &Request,
+    mut walk: Walk<'_>,
+    timeline: &dyn Timeline,
+) -> Outcome {
+    let op = &request.op;
     let mut answer = Answer::default();
-    let mut requests = wire::commands(bytes).peekable();
-    while let Some(request) = requests.next() {
-        if requests.peek().is_none() {
-            break;
-        }
-        if let Err(error) = connection.exchange(request, 1, &mut answer).await {
+    let mut rolls_back = false;
+    for command in wire::commands(&request.bytes) {
+        if let Err(error) = connection.exchange(command, 1, &mut answer).await {
             return lost(op, answer, &error, false);
         }
         if let Some(error) = answer.error {
@@ -143,8 +153,23 @@ pub(super) async fn of_statements(connection: &mut Connection, op: &Op, bytes: &
             outcome.session_usable = !closes && end(connection, &[ROLLBACK]).await;
             return outcome;
         }
+        while !rolls_back {
+            match walk.step() {
+                NextStep::Statement(..) => break,
+                NextStep::Pause(pause) => {
+                    timeline.sleep_until(timeline.now().saturating_add(pause)).await;
+                }
+                NextStep::End { rolls_back: false } => {
+                    return commit(connection, op, answer, &[COMMIT]).await;
+                }
+                NextStep::End { rolls_back: true } => {
+                    rolls_back = true;
+                    break;
+                }
+            }
+        }
     }
-    commit(connection, op, answer, &[COMMIT]).await
+    judge(op, answer).as_rolled_back()
 }
 
 /// Sends COMMIT with the commands after it.

@@ -9,6 +9,7 @@ use highwater_driver::{Connect, Driver, Request, Target, TargetOptions, TargetUr
 use highwater_driver_null::NullDriver;
 use highwater_model::op::{BoundOp, BoundOpKind, BoundStatement, BoundWorkload, Op, OpBody, OpId};
 use highwater_model::outcome::{Certainty, Outcome};
+use highwater_model::transaction::BoundTransaction;
 use highwater_model::units::{Nanos, Seed};
 use highwater_model::user_error::{UserError, UserErrorKind};
 use highwater_testkit::conformance::{RULES, SqlWords, Subject};
@@ -137,7 +138,7 @@ fn transfer(target: &dyn Target) -> Result<Outcome, UserError> {
     let workload = BoundWorkload {
         ops: vec![BoundOp {
             name: "transfer".to_owned(),
-            kind: BoundOpKind::Transaction(vec![statement]),
+            kind: BoundOpKind::Transaction(BoundTransaction::of_statements([statement])),
         }],
         ..BoundWorkload::default()
     };

@@ -164,7 +164,12 @@ impl Target for PostgresTarget {
             let preparing = async {
                 let workload = &connect.workload;
                 let plans = prepare::prepare(&mut opened, workload, mode, &node.shown).await?;
-                let mut session = WireSession::new(opened.connection, opened.product, plans);
+                let mut session = WireSession::new(
+                    opened.connection,
+                    opened.product,
+                    plans,
+                    Rc::clone(&connect.timeline),
+                );
                 let ahead = session.prepare_ahead(workload).await;
                 ahead.map_err(|failure| failure.into_target_error(&node.shown))?;
                 Ok(Box::new(session) as Box<dyn Session>)

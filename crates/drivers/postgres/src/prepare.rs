@@ -1,12 +1,13 @@
 //! Prepares a session's statements: requests types from the server, and chooses the format of each value.
 
 use highwater_model::op::{BoundOpKind, BoundStatement, BoundTable, BoundWorkload, ColumnType};
+use highwater_model::transaction::BoundTransaction;
 use postgres_protocol::escape::escape_identifier;
 
 use super::connect::OpenConnection;
 use super::encode::{
-    BEGIN, COMMIT, Field, InsertPlan, LastParse, Mode, Plan, PreparedStatement, numbers,
-    placeholders,
+    BEGIN, COMMIT, Field, InsertPlan, LastParse, Mode, Plan, PreparedStatement, ROLLBACK,
+    TransactionPlan, numbers, placeholders,
 };
 use super::errors::Failure;
 use super::wire;
@@ -29,7 +30,7 @@ pub(super) async fn prepare(
 ) -> Result<Vec<Plan>, UserError> {
     let transactions = workload.ops.iter().any(|op| matches!(op.kind, BoundOpKind::Transaction(_)));
     if !opened.pooled && (opened.product.wraps_pipelines() || transactions) {
-        for (name, sql) in [(BEGIN, "BEGIN"), (COMMIT, "COMMIT")] {
+        for (name, sql) in [(BEGIN, "BEGIN"), (COMMIT, "COMMIT"), (ROLLBACK, "ROLLBACK")] {
             describe(opened, name, sql, &[])
                 .await
                 .map_err(|failure| failure.into_target_error(&format!("{place}: {sql}")))?;
@@ -47,8 +48,8 @@ pub(super) async fn prepare(
             BoundOpKind::Transaction(_) if !opened.product.dialect().rolls_back => {
                 return Err(UserError::no_transactions(&op.name));
             }
-            BoundOpKind::Transaction(statements) => {
-                Plan::Transaction(prepare_all(opened, statements, &place).await?)
+            BoundOpKind::Transaction(transaction) => {
+                Plan::Transaction(prepare_all(opened, transaction, &place).await?)
             }
             BoundOpKind::Insert { table, .. } => {
                 let table = place.table(workload, *table)?;
@@ -61,18 +62,17 @@ pub(super) async fn prepare(
 
 async fn prepare_all(
     opened: &mut OpenConnection,
-    statements: &[BoundStatement],
+    transaction: &BoundTransaction,
     place: &Place,
-) -> Result<Vec<(PreparedStatement, BoundStatement)>, UserError> {
-    let mut all = Vec::with_capacity(statements.len());
-    for (position, statement) in statements.iter().enumerate() {
+) -> Result<TransactionPlan, UserError> {
+    let mut all: Vec<_> = transaction.steps.iter().map(|_| None).collect();
+    for (position, statement) in transaction.statements() {
         let name = format!("q{}_{position}", place.op);
         let place = place.statement(position);
         let BoundStatement { sql, parameters, .. } = statement;
-        let prepared = prepare_query(opened, name, sql, parameters, &place).await?;
-        all.push((prepared, statement.clone()));
+        all[position] = Some(prepare_query(opened, name, sql, parameters, &place).await?);
     }
-    Ok(all)
+    Ok(TransactionPlan { transaction: transaction.clone(), prepared: all })
 }
 
 async fn prepare_query(

@@ -7,11 +7,12 @@
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use highwater_driver::contract::{BoxFuture, Encoder, Request, Session};
+use highwater_driver::contract::{BoxFuture, Encoder, Request, Session, Timeline};
 use highwater_driver::failure::{self, closed, gone};
 use highwater_driver::network::describe;
 use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
 use highwater_model::outcome::{Certainty, Outcome};
+use highwater_model::transaction::{NextStep, Walk};
 
 use super::encode::{Mode, Plan, WireEncoder, parse_values};
 use super::errors::Failure;
@@ -28,13 +29,25 @@ pub(super) struct WireSession {
     connection: Option<Connection>,
     product: Product,
     plans: Rc<[Plan]>,
+    timeline: Rc<dyn Timeline>,
     /// (op, rows) of the statements prepared for `values`, oldest first.
     prepared: Vec<(u16, usize)>,
 }
 
 impl WireSession {
-    pub(super) fn new(connection: Connection, product: Product, plans: Vec<Plan>) -> Self {
-        Self { connection: Some(connection), product, plans: plans.into(), prepared: Vec::new() }
+    pub(super) fn new(
+        connection: Connection,
+        product: Product,
+        plans: Vec<Plan>,
+        timeline: Rc<dyn Timeline>,
+    ) -> Self {
+        Self {
+            connection: Some(connection),
+            product,
+            plans: plans.into(),
+            timeline,
+            prepared: Vec::new(),
+        }
     }
 
     async fn run(&mut self, request: &Request) -> Outcome {
@@ -42,8 +55,11 @@ impl WireSession {
         let Some(mut connection) = self.connection.take() else {
             return closed(op);
         };
-        if let Some(Plan::Transaction(_)) = self.plans.get(usize::from(op.id.0)) {
-            let done = run(&mut connection, self.product, op, &request.bytes).await;
+        if let (Some(Plan::Transaction(plan)), OpBody::Query(values)) =
+            (self.plans.get(usize::from(op.id.0)), &op.body)
+        {
+            let walk = plan.transaction.walk(values);
+            let done = self.transact(&mut connection, request, walk).await;
             if done.session_usable {
                 self.connection = Some(connection);
             }
@@ -76,6 +92,46 @@ impl WireSession {
         }
         let mut outcome = judge(op, answer, self.product);
         outcome.session_usable = self.connection.is_some();
+        outcome
+    }
+
+    /// Takes the steps of a transaction one by one. The connection is in sync with the server if the outcome reports a
+    /// usable session.
+    async fn transact(
+        &self,
+        connection: &mut Connection,
+        request: &Request,
+        mut walk: Walk<'_>,
+    ) -> Outcome {
+        let op = &request.op;
+        let mut answer = Answer::default();
+        // None is BEGIN.
+        let mut step = None;
+        for request in wire::requests(&request.bytes) {
+            while let Some(NextStep::Pause(pause)) = step {
+                self.timeline.sleep_until(self.timeline.now().saturating_add(pause)).await;
+                step = Some(walk.step());
+            }
+            let commits = step == Some(NextStep::End { rolls_back: false });
+            let exchanged = connection.exchange(request, &mut answer).await;
+            match exchanged {
+                Ok(()) if answer.error.is_none() => step = Some(walk.step()),
+                Ok(()) if commits => break,
+                Err(error) if commits => {
+                    return lost(op, answer, &error, connection.nothing_sent());
+                }
+                failed => {
+                    return not_begun_to_commit(connection, self.product, answer, failed).await;
+                }
+            }
+        }
+        let usable = ends_in_step(connection, self.product, &answer).await;
+        let rolls_back = step == Some(NextStep::End { rolls_back: true });
+        let mut outcome = judge(op, answer, self.product);
+        if rolls_back {
+            outcome = outcome.as_rolled_back();
+        }
+        outcome.session_usable = usable;
         outcome
     }
 
@@ -176,34 +232,6 @@ impl Session for WireSession {
     fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {
         Box::pin(self.run(request))
     }
-}
-
-/// Sends the requests of a transaction one by one; the last one is COMMIT. The connection is in sync with the server if
-/// the outcome reports a usable session.
-pub(super) async fn run(
-    connection: &mut Connection,
-    product: Product,
-    op: &Op,
-    bytes: &[u8],
-) -> Outcome {
-    let mut answer = Answer::default();
-    let mut requests = wire::requests(bytes).peekable();
-    while let Some(request) = requests.next() {
-        let commits = requests.peek().is_none();
-        let exchanged = connection.exchange(request, &mut answer).await;
-        match exchanged {
-            Ok(()) if answer.error.is_none() => {}
-            Ok(()) if commits => break,
-            Err(error) if commits => {
-                return lost(op, answer, &error, connection.nothing_sent());
-            }
-            failed => return not_begun_to_commit(connection, product, answer, failed).await,
-        }
-    }
-    let usable = ends_in_step(connection, product, &answer).await;
-    let mut outcome = judge(op, answer, product);
-    outcome.session_usable = usable;
-    outcome
 }
 
 /// It ended before COMMIT was sent.

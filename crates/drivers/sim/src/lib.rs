@@ -149,8 +149,12 @@ impl Target for SimTarget {
             connect.timeline.sleep_until(answered).await;
             drop(alive(&self.cluster, connect.timeline.now())?);
             let tables = self.prepare(&connect.workload)?;
-            let session: Box<dyn Session> =
-                Box::new(SimSession::new(Arc::clone(&self.cluster), tables, connect.timeline));
+            let session: Box<dyn Session> = Box::new(SimSession::new(
+                Arc::clone(&self.cluster),
+                tables,
+                connect.workload,
+                connect.timeline,
+            ));
             Ok(session)
         })
     }

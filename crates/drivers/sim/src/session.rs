@@ -6,8 +6,9 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use highwater_driver::contract::{BoxFuture, Encoder, Request, Session, Timeline};
-use highwater_model::op::{Op, OpBody};
+use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody};
 use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
+use highwater_model::transaction::NextStep;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
@@ -19,6 +20,7 @@ pub(super) struct SimSession {
     cluster: Arc<Mutex<Cluster>>,
     /// Per op of the workload, the number of the table that it fills, or `None` for a query.
     tables: Vec<Option<usize>>,
+    workload: Arc<BoundWorkload>,
     timeline: Rc<dyn Timeline>,
     /// False while an op is in flight, so that abandoning it also ends the session.
     usable: bool,
@@ -28,9 +30,28 @@ impl SimSession {
     pub(super) fn new(
         cluster: Arc<Mutex<Cluster>>,
         tables: Vec<Option<usize>>,
+        workload: Arc<BoundWorkload>,
         timeline: Rc<dyn Timeline>,
     ) -> Self {
-        Self { cluster, tables, timeline, usable: true }
+        Self { cluster, tables, workload, timeline, usable: true }
+    }
+
+    /// The pauses of a transaction together, and whether it ends with ROLLBACK.
+    fn ordered(&self, op: &Op) -> (Nanos, bool) {
+        let kind = self.workload.ops.get(usize::from(op.id.0)).map(|op| &op.kind);
+        let (Some(BoundOpKind::Transaction(transaction)), OpBody::Query(values)) = (kind, &op.body)
+        else {
+            return (Nanos::ZERO, false);
+        };
+        let mut walk = transaction.walk(values);
+        let mut pauses = Nanos::ZERO;
+        loop {
+            match walk.step() {
+                NextStep::Statement(..) => {}
+                NextStep::Pause(pause) => pauses = pauses.saturating_add(pause),
+                NextStep::End { rolls_back } => return (pauses, rolls_back),
+            }
+        }
     }
 
     /// The op in the cluster's form; `None` if the workload has no such op.
@@ -60,6 +81,7 @@ impl Session for SimSession {
             let Some(op) = self.sim_op(&request.op) else {
                 return not_prepared(request.op.rows());
             };
+            let (pauses, rolls_back) = self.ordered(&request.op);
             self.usable = false;
             let now = self.timeline.now();
             let sent = lock(&self.cluster).sent(now, request.op.rows());
@@ -72,9 +94,9 @@ impl Session for SimSession {
                 self.timeline.sleep_until(unlocked).await;
             }
             let response = lock(&self.cluster).submit(self.timeline.now(), &op);
-            self.timeline.sleep_until(response.at).await;
+            self.timeline.sleep_until(response.at.saturating_add(pauses)).await;
             self.usable = response.outcome.session_usable;
-            response.outcome
+            if rolls_back { response.outcome.as_rolled_back() } else { response.outcome }
         })
     }
 }

@@ -4,15 +4,16 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use highwater_driver::sql::connection::insert_into;
 use highwater_driver::sql::dialect::quoted;
 use highwater_model::literal::{LiteralSql, LiteralStyle};
 use highwater_model::op::{
-    BoundOpKind, BoundStatement, BoundTable, BoundWorkload, ColumnData, Dictionary, Op, OpBody,
-    RowBatch, Value,
+    BoundOpKind, BoundTable, BoundWorkload, ColumnData, Dictionary, Op, OpBody, RowBatch, Value,
 };
 use highwater_model::outcome::{ErrorClass, OpError, Outcome};
+use highwater_model::transaction::{BoundTransaction, NextStep};
 use highwater_model::user_error::RefusedStatement;
 use highwater_model::user_error::UserError;
 use rusqlite::limits::Limit;
@@ -44,7 +45,8 @@ enum PreparedOp<'c> {
     Query(Query<'c>),
     /// Prepared again for each op.
     Literal(LiteralSql),
-    Transaction(Vec<(Query<'c>, BoundStatement)>),
+    /// For each of its steps, its statement if it is one.
+    Transaction(BoundTransaction, Vec<Option<Query<'c>>>),
 }
 
 struct Query<'c> {
@@ -86,14 +88,14 @@ impl<'c> Statements<'c> {
                     PreparedOp::Query(Query::prepare(connection, sql, count, &what, place(0))?)
                 }
                 BoundOpKind::Literal(sql) => PreparedOp::Literal(sql.clone()),
-                BoundOpKind::Transaction(statements) => {
-                    let mut all = Vec::with_capacity(statements.len());
-                    for (position, bound) in statements.iter().enumerate() {
+                BoundOpKind::Transaction(transaction) => {
+                    let mut all: Vec<_> = transaction.steps.iter().map(|_| None).collect();
+                    for (position, bound) in transaction.statements() {
                         let (sql, count) = (&bound.sql, bound.parameters.len());
                         let query = Query::prepare(connection, sql, count, &what, place(position));
-                        all.push((query?, bound.clone()));
+                        all[position] = Some(query?);
                     }
-                    PreparedOp::Transaction(all)
+                    PreparedOp::Transaction(transaction.clone(), all)
                 }
             });
         }
@@ -115,8 +117,8 @@ impl<'c> Statements<'c> {
             (Some(PreparedOp::Insert(insert)), OpBody::Insert(batch)) => {
                 transactions.insert(insert, batch)
             }
-            (Some(PreparedOp::Transaction(statements)), OpBody::Query(values)) => {
-                transactions.several(statements, values)
+            (Some(PreparedOp::Transaction(transaction, queries)), OpBody::Query(values)) => {
+                transactions.several(transaction, queries, values)
             }
             (Some(PreparedOp::Query(query)), OpBody::Query(values)) => {
                 transactions.query(query, values)
@@ -167,10 +169,11 @@ impl<'c> Transactions<'c> {
     /// acquires the writer lock first, as an insert does; one that only reads does not.
     fn several(
         &mut self,
-        statements: &mut [(Query<'c>, BoundStatement)],
+        transaction: &BoundTransaction,
+        queries: &mut [Option<Query<'c>>],
         values: &[Value],
     ) -> Outcome {
-        let writes = statements.iter().any(|(query, _)| query.writes);
+        let writes = queries.iter().flatten().any(|query| query.writes);
         let _writer = writes.then(|| self.database.writer_lock.acquire());
         if self.abandoned.load(Ordering::Acquire) {
             return Outcome::unknown(op_abandoned());
@@ -180,7 +183,19 @@ impl<'c> Transactions<'c> {
             return Outcome::refused(0, op_error(&error));
         }
         let mut outcome = Outcome::answered(0, 0);
-        for (query, bound) in statements {
+        let mut walk = transaction.walk(values);
+        let rolls_back = loop {
+            let (position, bound) = match walk.step() {
+                NextStep::Statement(position, bound) => (position, bound),
+                NextStep::Pause(pause) => {
+                    std::thread::sleep(Duration::from_nanos(pause.0));
+                    continue;
+                }
+                NextStep::End { rolls_back } => break rolls_back,
+            };
+            let Some(Some(query)) = queries.get_mut(position) else {
+                continue;
+            };
             if self.abandoned.load(Ordering::Acquire) {
                 return self.roll_back(0, Failure::Abandoned, false);
             }
@@ -194,6 +209,12 @@ impl<'c> Transactions<'c> {
             if query.writes {
                 outcome.rows_applied += self.connection.changes();
             }
+        };
+        if rolls_back {
+            return match self.connection.execute_batch("ROLLBACK") {
+                Ok(()) => outcome.as_rolled_back(),
+                Err(error) => Outcome::unknown(op_error(&error)),
+            };
         }
         match self.commit.raw_execute() {
             Ok(_) => outcome,

@@ -44,6 +44,7 @@ pub(crate) fn result_record(
         offered: stats.offered,
         sent: stats.sent,
         acknowledged: stats.acknowledged,
+        rolled_back: stats.rolled_back,
         dropped: stats.dropped,
         answered: stats.answered,
         retries: stats.retries,

@@ -108,6 +108,8 @@ pub struct KeyStats {
     pub sent: u64,
     /// Ops acknowledged, as a whole or in part.
     pub acknowledged: u64,
+    /// Of these, transactions that ended with the ROLLBACK that the workload orders.
+    pub rolled_back: u64,
     /// Ops that were intended and never sent.
     pub dropped: u64,
     /// Acknowledgments in the phase, whenever the ops were intended.
@@ -160,6 +162,7 @@ impl Default for KeyStats {
             offered: 0,
             sent: 0,
             acknowledged: 0,
+            rolled_back: 0,
             dropped: 0,
             answered: AnsweredRecord::default(),
             retries: 0,
@@ -198,6 +201,7 @@ impl KeyStats {
         self.offered += other.offered;
         self.sent += other.sent;
         self.acknowledged += other.acknowledged;
+        self.rolled_back += other.rolled_back;
         self.dropped += other.dropped;
         self.answered.ops += other.answered.ops;
         self.answered.rows += other.answered.rows;

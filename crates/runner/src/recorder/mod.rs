@@ -171,6 +171,7 @@ impl Recorder {
         stats.response_rows += op.outcome.response_rows;
         if let Some(latency) = ranked {
             stats.acknowledged += 1;
+            stats.rolled_back += u64::from(op.outcome.rolled_back);
             stats.latency.record(latency);
             if row_wait.is_some() {
                 stats.note_rows_failed(latency, op.rows_failed());

@@ -189,10 +189,20 @@ fn op() -> Value {
             ("times", shape(Shape::Integer), false),
         ],
     );
-    let mut statements = list(&json!({ "type": "string" }));
+    let mut step = object(
+        "a statement, a pause, or the ROLLBACK, perhaps with a condition",
+        &[
+            ("sql", text("one statement"), false),
+            ("pause_us", text("the parameter with the length of a pause in microseconds"), false),
+            ("rollback", json!({ "const": true }), false),
+            ("when", text("the boolean parameter for which the step is taken"), false),
+        ],
+    );
+    step["oneOf"] = json!(["sql", "pause_us", "rollback"].map(|key| json!({ "required": [key] })));
+    let mut statements = list(&json!({ "anyOf": [{ "type": "string" }, step] }));
     statements["minItems"] = json!(1);
     statements["maxItems"] = json!(MAX_STATEMENTS);
-    let about = "the statements of one transaction, per dialect";
+    let about = "the steps of one transaction, per dialect";
     let transaction = of_dialects(about, &statements);
     let mut op = object(
         "an insert, a query, or a transaction",

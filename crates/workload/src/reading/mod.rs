@@ -2,6 +2,7 @@
 //! definition is data.
 
 mod op;
+mod steps;
 mod table;
 
 use std::collections::BTreeMap;

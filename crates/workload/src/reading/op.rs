@@ -8,6 +8,7 @@ use toml::de::DeValue;
 use highwater_model::op::OpId;
 use highwater_model::user_error::suggest;
 
+use super::steps::read_steps;
 use crate::definition::{
     Arrivals, Load, MAX_BATCH, MAX_BLOCK, OpBodyDefinition, OpDefinition, QueryParameter,
     StreamSpec, Table, Unit, WriteKind, Writes,
@@ -18,7 +19,7 @@ use crate::generators::read_column_type;
 use crate::input::{Entry, Section};
 use crate::parameter::ParameterKind;
 use crate::rows::Entity;
-use crate::sql::{Control, MAX_STATEMENTS, Sql, SqlInputError};
+use crate::sql::{Sql, SqlInputError};
 
 /// Reads `[ops]`.
 pub(super) fn read_ops(
@@ -63,8 +64,9 @@ fn read_op(of: &Section<'_>, op: &mut OpDefinition, entities: &[Entity], tables:
         }
         (None, None, Some(_)) => {
             let (parameters, names) = read_parameters(of, entities, tables);
-            let sql =
-                read_dialects(of, "transaction", |entry, place| read_list(entry, place, &names));
+            let sql = read_dialects(of, "transaction", |entry, place| {
+                read_steps(entry, place, &parameters, &names)
+            });
             op.body = OpBodyDefinition::Transaction { sql, parameters };
             op.answer = read_answer(of);
         }
@@ -329,39 +331,14 @@ pub(super) fn read_sql(of: &Section<'_>, names: &[String]) -> BTreeMap<String, S
     })
 }
 
-/// The statements of a transaction in one dialect; `None` if any has an error.
-fn read_list(entry: Entry<'_>, place: &str, names: &[String]) -> Option<Vec<Sql>> {
-    let elements = entry.list()?;
-    if elements.is_empty() || elements.len() > MAX_STATEMENTS {
-        let message = format!("{place} has {} statements", elements.len());
-        return entry.error(message, format!("it has 1 to {MAX_STATEMENTS}"));
-    }
-    let texts: Option<Vec<String>> = elements.iter().map(|element| element.text()).collect();
-    let texts = texts?;
-    for (element, text) in elements.iter().zip(&texts) {
-        if Control::parse(text).is_some() {
-            let message = format!("{place} begins or ends a transaction itself");
-            let hint = "leave it out: the list is what stands between BEGIN and COMMIT";
-            element.error::<()>(message, hint);
-        }
-    }
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let errors = match Sql::parse_all(&texts, &names) {
-        Ok(all) => return Some(all),
-        Err(errors) => errors,
-    };
-    for (number, error) in errors {
-        let of_all = matches!(error, SqlInputError::UnusedParameter(_));
-        let at = elements.get(number).filter(|_| !of_all).unwrap_or(&entry);
-        let several = "each statement is a text of its own in the list";
-        report(*at, place, &names, error, several);
-    }
-    None
-}
-
 /// Reports an error in a statement; `several` is the suggested fix for several statements.
-fn report(entry: Entry<'_>, place: &str, names: &[&str], error: SqlInputError, several: &str) {
+pub(super) fn report(
+    entry: Entry<'_>,
+    place: &str,
+    names: &[&str],
+    error: SqlInputError,
+    several: &str,
+) {
     let (word, message, hint) = match error {
         SqlInputError::UnknownParameter(name) => (
             format!(":{name}"),

@@ -10,6 +10,7 @@ mod made;
 mod schema;
 mod script;
 mod sketch;
+mod steps;
 mod transactions;
 mod walk;
 

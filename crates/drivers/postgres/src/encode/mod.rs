@@ -19,7 +19,8 @@ use highwater_driver::cell::{Cell, CivilTime};
 use highwater_driver::contract::{Encoder, Request};
 use highwater_model::literal::{LiteralSql, LiteralStyle};
 use highwater_model::numbers::{signed_to_f64, to_f32};
-use highwater_model::op::{BoundStatement, ColumnType, Op, OpBody, RowBatch, Value};
+use highwater_model::op::{ColumnType, Op, OpBody, RowBatch, Value};
+use highwater_model::transaction::{BoundTransaction, NextStep};
 
 use super::wire::{
     COPY_DONE, EXECUTE, EXECUTE_SYNC, SYNC, finish, finish_field, parse, put_count, put_cstr,
@@ -38,6 +39,8 @@ const COPY_HEADER: &[u8; 19] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 pub(super) const BEGIN: &str = "b";
 /// Ends the transaction begun by [`BEGIN`].
 pub(super) const COMMIT: &str = "c";
+/// Ends it without effect, where the workload orders that.
+pub(super) const ROLLBACK: &str = "r";
 
 /// Insert modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,10 +94,18 @@ pub(super) enum Plan {
     Query(PreparedStatement),
     /// A query with its values in its text: sent as a simple query, never prepared.
     Literal(LiteralSql),
-    /// Statements between [`BEGIN`] and [`COMMIT`], each sent after the response to the previous one.
-    Transaction(Vec<(PreparedStatement, BoundStatement)>),
+    /// Statements between [`BEGIN`] and its end, each sent after the response to the previous one.
+    Transaction(TransactionPlan),
     /// A batch insert.
     Insert(InsertPlan),
+}
+
+/// A transaction and its statements.
+#[derive(Debug)]
+pub(super) struct TransactionPlan {
+    pub(super) transaction: BoundTransaction,
+    /// For each of its steps, its statement if it is one.
+    pub(super) prepared: Vec<Option<PreparedStatement>>,
 }
 
 /// A prepared statement.
@@ -175,8 +186,8 @@ pub(super) fn encode(plans: &[Plan], op: &Op, out: &mut Vec<u8>) {
             sql.write(values, LiteralStyle::Standard, &mut text);
             query(out, &text);
         }
-        (Some(Plan::Transaction(statements)), OpBody::Query(values)) => {
-            transaction(out, statements, values);
+        (Some(Plan::Transaction(plan)), OpBody::Query(values)) => {
+            transaction(out, plan, values);
         }
         (Some(Plan::Insert(plan)), OpBody::Insert(batch)) => match plan.mode {
             Mode::Copy => copy(out, plan, batch),
@@ -188,27 +199,31 @@ pub(super) fn encode(plans: &[Plan], op: &Op, out: &mut Vec<u8>) {
 }
 
 /// One exchange per statement, so that each can wait for the response to the previous one.
-fn transaction(
-    out: &mut Vec<u8>,
-    statements: &[(PreparedStatement, BoundStatement)],
-    values: &[Value],
-) {
-    let mut prepared = statements.iter().map(|(prepared, _)| prepared);
+fn transaction(out: &mut Vec<u8>, plan: &TransactionPlan, values: &[Value]) {
+    let mut prepared = plan.prepared.iter().flatten();
     let unnamed = prepared.any(|prepared| prepared.name.is_empty());
     let bracket = |out: &mut Vec<u8>, name: &str, sql: &str| {
         if unnamed {
             parse(out, "", sql, &[]);
         }
         run_prepared(out, if unnamed { "" } else { name });
+        out.extend_from_slice(&SYNC);
     };
     bracket(out, BEGIN, "BEGIN");
-    out.extend_from_slice(&SYNC);
-    for (prepared, statement) in statements {
-        bind_query(out, prepared, statement.values_of(values));
-        out.extend_from_slice(&EXECUTE_SYNC);
+    let mut walk = plan.transaction.walk(values);
+    loop {
+        match walk.step() {
+            NextStep::Statement(position, statement) => {
+                if let Some(Some(prepared)) = plan.prepared.get(position) {
+                    bind_query(out, prepared, statement.values_of(values));
+                    out.extend_from_slice(&EXECUTE_SYNC);
+                }
+            }
+            NextStep::Pause(_) => {}
+            NextStep::End { rolls_back: true } => return bracket(out, ROLLBACK, "ROLLBACK"),
+            NextStep::End { rolls_back: false } => return bracket(out, COMMIT, "COMMIT"),
+        }
     }
-    bracket(out, COMMIT, "COMMIT");
-    out.extend_from_slice(&SYNC);
 }
 
 fn bind_query<'v>(

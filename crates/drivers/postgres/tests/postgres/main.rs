@@ -15,5 +15,6 @@ mod failing;
 mod inserting;
 mod pooled;
 mod standbys;
+mod steps;
 mod transactions;
 mod yugabyte;

@@ -11,6 +11,7 @@ use highwater_model::op::{
     ColumnType, Op, OpBody, OpId, RowBatch, Value,
 };
 use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
+use highwater_model::transaction::BoundTransaction;
 use highwater_model::units::{Nanos, Seed};
 use rusqlite::Connection;
 
@@ -91,7 +92,10 @@ fn transaction(name: &str, statements: &[&str]) -> BoundOp {
             values: vec![0; count],
         }
     });
-    BoundOp { name: name.to_owned(), kind: BoundOpKind::Transaction(statements.collect()) }
+    BoundOp {
+        name: name.to_owned(),
+        kind: BoundOpKind::Transaction(BoundTransaction::of_statements(statements)),
+    }
 }
 
 /// A transaction that inserts `first` and the next number.

@@ -199,6 +199,7 @@ pub(super) fn other_counts(measured: &[MeasuredStream<'_>]) -> Option<String> {
     });
     let parts = [
         (earlier, "ops answered in the phase, most of them due before it"),
+        (sum(|r| r.rolled_back), "transactions rolled back as ordered"),
         (sum(|r| r.retries), "retries"),
         (sum(|r| r.dropped), "ops due and never sent"),
         (sum(|r| r.rows.refused), "rows refused"),

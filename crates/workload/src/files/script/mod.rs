@@ -4,6 +4,7 @@
 //! `\set NAME EXPRESSION` gives a parameter a new value for each op; settings by the user give values to the other
 //! parameters. The result is a workload file, and is read as one. Must not open files.
 
+mod branches;
 mod variables;
 
 use std::collections::BTreeMap;
@@ -13,9 +14,11 @@ use std::ops::Range;
 use super::WorkloadSpec;
 use crate::rows::quoted;
 use crate::sql::{Control, MAX_STATEMENTS, Sql, SqlInputError, Token, statements, tokens};
+use crate::steps::{Action, Step};
 use highwater_model::plan::Unit;
 use highwater_model::user_error::{UserError, one_line, suggest};
 
+use self::branches::{Branches, EndError, Refused};
 use self::variables::{SetError, Uses, Variables};
 
 /// An SQL file.
@@ -51,6 +54,8 @@ impl WorkloadSpec {
                 // A byte order mark is no part of the text.
                 text: script.text.trim_start_matches('\u{feff}'),
                 variables: Variables::new(settings),
+                branches: Branches::default(),
+                pauses: Vec::new(),
                 not_given: std::mem::take(&mut not_given),
                 errors: Vec::new(),
             };
@@ -101,14 +106,17 @@ impl WorkloadSpec {
 /// The statements of one file.
 enum ScriptBody {
     Statement(String),
-    /// The statements between BEGIN and END.
-    Transaction(Vec<String>),
+    /// The steps between BEGIN and END; their positions are those of variables.
+    Transaction(Vec<Step<String>>),
 }
 
 /// Reads one file.
 struct ScriptReader<'a> {
     text: &'a str,
     variables: Variables<'a>,
+    branches: Branches,
+    /// The lines `\sleep`, with the variable of each.
+    pauses: Vec<(Range<usize>, usize)>,
     /// Names of settings that are missing, each of which is one error in all files.
     not_given: Vec<String>,
     errors: Vec<UserError>,
@@ -125,14 +133,32 @@ impl ScriptReader<'_> {
         let places = statements(&sql);
         let text = |place: &Range<usize>| sql.get(place.clone()).unwrap_or_default();
         let begins = places.first().is_some_and(|first| Control::parse(text(first)).is_some());
-        let inner = if begins { self.between(&sql, &places) } else { places.clone() };
+        let steps = if begins { self.between(&sql, &places) } else { Vec::new() };
+        let inner = if begins {
+            let statement = |(place, step): &(Range<usize>, Step<()>)| {
+                matches!(step.action, Action::Statement(())).then(|| place.clone())
+            };
+            steps.iter().filter_map(statement).collect()
+        } else {
+            places.clone()
+        };
         let uses = self.note_uses(&sql);
         self.check(&sql, &inner);
         let names = self.variables.unique_names();
         if begins {
-            let all = inner.iter().map(|place| renamed(&sql, place, &uses, &names));
+            let all = steps.into_iter().map(|(place, step)| Step {
+                when: step.when,
+                action: match step.action {
+                    Action::Statement(()) => {
+                        Action::Statement(renamed(&sql, &place, &uses, &names))
+                    }
+                    Action::Pause(variable) => Action::Pause(variable),
+                    Action::RollBack => Action::RollBack,
+                },
+            });
             return ScriptBody::Transaction(all.collect());
         }
+        self.refuse_steps(&places);
         if let [first, _, ..] = places.as_slice() {
             let hint = "wrap them in BEGIN; … END; to send them as one transaction, or give several \
                         files, each with -f";
@@ -171,9 +197,17 @@ impl ScriptReader<'_> {
             }
             let whole = text.get(at..end).unwrap_or_default();
             let command = whole.trim_start().trim_start_matches('\\').trim();
-            self.command(command, at..at + whole.trim_end().len(), number + 1);
-            sql.extend(whole.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }));
+            let ends = self.command(command, at..at + whole.trim_end().len(), number + 1);
+            let mut blank = whole.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' });
+            if ends {
+                blank.next();
+                sql.push(';');
+            }
+            sql.extend(blank);
             at = end;
+        }
+        if let Some(open) = self.branches.unfinished() {
+            self.report(open, "`\\if` without `\\endif`", "write \\endif after its last branch");
         }
         sql
     }
@@ -184,7 +218,7 @@ impl ScriptReader<'_> {
             let rest = sql.get(place.start..).unwrap_or_default();
             if let Some(command) = rest.strip_prefix('\\') {
                 let word = command.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-                let (message, hint) = refused(word);
+                let (message, hint) = refused(&word.to_ascii_lowercase());
                 self.report(place.start..place.end + word.len(), message, hint);
             }
         }
@@ -208,14 +242,19 @@ impl ScriptReader<'_> {
         uses
     }
 
-    /// The statements between the first, BEGIN, and the last, END.
-    fn between(&mut self, sql: &str, statements: &[Range<usize>]) -> Vec<Range<usize>> {
-        let text = |place: &Range<usize>| sql.get(place.clone()).unwrap_or_default();
-        let [begin, inner @ .., end] = statements else {
+    /// The steps between the first statement, BEGIN, and those that end the transaction; the ROLLBACK is the last step.
+    fn between(&mut self, sql: &str, statements: &[Range<usize>]) -> Vec<(Range<usize>, Step<()>)> {
+        let control =
+            |place: &Range<usize>| Control::parse(sql.get(place.clone()).unwrap_or_default());
+        let [begin, rest @ ..] = statements else {
             return Vec::new();
         };
-        match Control::parse(text(begin)) {
-            Some(Control::Begin) => {}
+        match control(begin) {
+            Some(Control::Begin) if self.branches.condition(begin.start).is_none() => {}
+            Some(Control::Begin) => {
+                let hint = "write BEGIN; before the first \\if";
+                self.report(begin.clone(), "the transaction begins in a branch", hint);
+            }
             Some(Control::BeginWithMode) => {
                 let hint = "write BEGIN; and set the mode for the session, in a URL such as \
                             `…?options=-cdefault_transaction_isolation%3Dserializable`";
@@ -226,23 +265,121 @@ impl ScriptReader<'_> {
                 self.report(begin.clone(), "there is no transaction here to end", hint);
             }
         }
-        if Control::parse(text(end)) != Some(Control::End) {
-            let hint = "write END; behind its last statement";
-            self.report(end.clone(), "the transaction does not end", hint);
+        let mut steps = Vec::new();
+        let (mut ends, mut order) = (Vec::new(), Vec::new());
+        for place in rest {
+            let when = self.branches.condition(place.start);
+            let is_end = match control(place) {
+                Some(end @ (Control::End | Control::RollBack)) => {
+                    ends.push((place.clone(), end == Control::RollBack, when));
+                    true
+                }
+                inner => {
+                    if inner.is_some() && ends.is_empty() {
+                        let hint = "one file is one transaction; give several files, each with -f";
+                        let message = "this begins, ends or divides a transaction inside another";
+                        self.report(place.clone(), message, hint);
+                    }
+                    steps.push((place.clone(), Step { when, action: Action::Statement(()) }));
+                    false
+                }
+            };
+            order.push((place.start, is_end));
         }
-        if inner.len() > MAX_STATEMENTS {
+        for (place, variable) in std::mem::take(&mut self.pauses) {
+            if place.start < begin.start {
+                self.report(place, OUTSIDE.0, OUTSIDE.1);
+                continue;
+            }
+            let when = self.branches.condition(place.start);
+            order.push((place.start, false));
+            steps.push((place, Step { when, action: Action::Pause(variable) }));
+        }
+        order.sort_unstable();
+        steps.sort_by_key(|(place, _)| place.start);
+        self.check_end(&order, sql, statements);
+        if steps.len() > MAX_STATEMENTS {
             let hint = format!("at most {MAX_STATEMENTS}");
-            let message = format!("a transaction of {} statements", inner.len());
+            let message = format!("a transaction of {} statements", steps.len());
             self.report(begin.clone(), message, &hint);
         }
-        for place in inner {
-            if Control::parse(text(place)).is_some() {
-                let hint = "one file is one transaction; give several files, each with -f";
-                let message = "this begins, ends or divides a transaction inside another";
-                self.report(place.clone(), message, hint);
+        steps.extend(self.rollback(&ends));
+        for (_, step) in &steps {
+            step.when.into_iter().for_each(|variable| self.variables.send(variable));
+            if let Action::Pause(variable) = step.action {
+                self.variables.send(variable);
             }
         }
-        inner.to_vec()
+        steps
+    }
+
+    /// Reports a transaction that does not end, or ends before its last step.
+    fn check_end(&mut self, steps: &[(usize, bool)], sql: &str, statements: &[Range<usize>]) {
+        let place = |at: usize| {
+            let statement = statements.iter().find(|place| place.start == at);
+            statement.cloned().unwrap_or(at..at + 1)
+        };
+        let Err(error) = self.branches.ends_once(steps) else {
+            return;
+        };
+        // A branch or a string that does not end is reported as such.
+        let is_read = tokens(sql).last().is_some_and(|(last, _)| last.end == sql.len());
+        if self.branches.unfinished().is_some() || !is_read {
+            return;
+        }
+        match error {
+            EndError::Missing => {
+                let end = statements.last().cloned().unwrap_or(0..0);
+                self.report(
+                    end,
+                    "the transaction does not end",
+                    "write END; behind its last statement",
+                );
+            }
+            EndError::NotInEveryBranch(at) => {
+                let hint =
+                    "every branch of an \\if with an \\else ends the transaction, or none does";
+                self.report(place(at), "the transaction ends here, but not in every branch", hint);
+            }
+            EndError::After(at)
+                if self.text.get(at..).is_some_and(|rest| rest.starts_with('\\')) =>
+            {
+                self.report(place(at), OUTSIDE.0, OUTSIDE.1);
+            }
+            EndError::After(at) => {
+                let hint = "one file is one transaction; give several files, each with -f";
+                self.report(place(at), "this follows the end of the transaction", hint);
+            }
+        }
+    }
+
+    /// The step that rolls back, if some of these ends do: place, whether it is a ROLLBACK, and its condition.
+    fn rollback(
+        &mut self,
+        ends: &[(Range<usize>, bool, Option<usize>)],
+    ) -> Option<(Range<usize>, Step<()>)> {
+        let (place, ..) = ends.iter().find(|(_, rolls_back, _)| *rolls_back)?;
+        let rolls_back = ends.iter().filter(|(_, rolls_back, _)| *rolls_back);
+        let conditions: Option<Vec<usize>> = rolls_back.map(|(_, _, when)| *when).collect();
+        let is_always = ends.iter().all(|(_, rolls_back, _)| *rolls_back);
+        let when = match conditions {
+            Some(conditions) if !is_always => self.variables.any(&conditions, "rollback"),
+            _ => None,
+        };
+        Some((place.clone(), Step { when, action: Action::RollBack }))
+    }
+
+    /// Reports steps that only a transaction can have.
+    fn refuse_steps(&mut self, places: &[Range<usize>]) {
+        for (place, _) in std::mem::take(&mut self.pauses) {
+            self.report(place, OUTSIDE.0, OUTSIDE.1);
+        }
+        if let [only] = places
+            && self.branches.condition(only.start).is_some()
+        {
+            let hint = "write BEGIN; before the first \\if and END; after the last \\endif";
+            self.report(only.clone(), "a statement in a branch, outside of a transaction", hint);
+        }
     }
 
     /// Reports errors in statements. A value that is set but unused is not an error in a script, and does not become a
@@ -269,15 +406,58 @@ impl ScriptReader<'_> {
         }
     }
 
-    /// Reads a command without its backslash.
-    fn command(&mut self, command: &str, span: Range<usize>, line: usize) {
+    /// Reads a command without its backslash; returns whether it ends the statement before it.
+    fn command(&mut self, command: &str, span: Range<usize>, line: usize) -> bool {
         let (word, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
-        if !word.eq_ignore_ascii_case("set") {
-            let (message, hint) = refused(word);
-            self.report(span, message, hint);
-            return;
+        let (rest, place) = (rest.trim(), (span.start, line));
+        let word = word.to_ascii_lowercase();
+        match word.as_str() {
+            "set" => {
+                self.set(rest, span, line);
+                return false;
+            }
+            "sleep" => {
+                if let Some((length, unit_us)) = pause(rest) {
+                    let (variable, read) = self.variables.pause(length, unit_us, place);
+                    self.report_set(read, span.clone());
+                    self.pauses.push((span, variable));
+                } else {
+                    let hint = "\\sleep NUMBER or :NAME, then us, ms or s";
+                    self.report(span, format!("no pause has the length `{rest}`"), hint);
+                }
+            }
+            "if" => {
+                let outer = self.branches.current();
+                let (variable, read) = self.variables.branch(rest, place, outer, &[]);
+                self.report_set(read, span.clone());
+                self.branches.begin(variable, span);
+            }
+            "elif" | "else" => match self.branches.before() {
+                Ok((outer, before)) => {
+                    let is_else = word == "else";
+                    let condition = if is_else { "true" } else { rest };
+                    let (variable, read) = self.variables.branch(condition, place, outer, &before);
+                    self.report_set(read, span.clone());
+                    self.branches.next(variable, is_else, span.end);
+                }
+                Err((message, hint)) => self.report(span, message, hint),
+            },
+            "endif" => {
+                if let Err((message, hint)) = self.branches.end(span.end) {
+                    self.report(span, message, hint);
+                }
+            }
+            _ => {
+                let (message, hint) = refused(&word);
+                self.report(span, message, hint);
+                return false;
+            }
         }
-        let rest = rest.trim();
+        true
+    }
+
+    /// Reads the rest of a line `\set`.
+    fn set(&mut self, rest: &str, span: Range<usize>, line: usize) {
         let (name, expression) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let good = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -286,9 +466,16 @@ impl ScriptReader<'_> {
             self.report(span, format!("`{name}` cannot be set"), hint);
             return;
         }
+        let (place, branch) = ((span.start, line), self.branches.current());
+        let read = self.variables.set(name, expression.trim(), place, branch);
+        self.report_set(read, span);
+    }
+
+    /// Reports an expression that cannot be computed.
+    fn report_set(&mut self, read: Result<(), SetError>, span: Range<usize>) {
         let hint = "an expression as in pgbench's \\set, such as random(1, 100000 * :scale) or \
                     :other % 10 + 1";
-        match self.variables.set(name, expression.trim(), (span.start, line)) {
+        match read {
             Ok(()) => {}
             Err(SetError::Invalid(message)) => self.report(span, message, hint),
             Err(SetError::NotGiven(missing, _)) if self.not_given.contains(&missing) => {}
@@ -331,18 +518,38 @@ impl ScriptReader<'_> {
     }
 }
 
-/// Why a command other than `\set` is refused: message and hint.
+/// Why a pause is refused that is in no transaction.
+const OUTSIDE: Refused = (
+    "`\\sleep` outside of a transaction",
+    "pause between ops with --think; between BEGIN; and END; a pause is part of the transaction",
+);
+
+/// The length of a pause and its unit in microseconds.
+fn pause(text: &str) -> Option<(&str, u32)> {
+    let mut words = text.split_whitespace();
+    let length = words.next()?;
+    let is_number = |text: &str| text.chars().all(|c| c.is_ascii_digit()) && text.len() < 10;
+    let name = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !length.strip_prefix(':').map_or_else(|| is_number(length), name) {
+        return None;
+    }
+    let unit_us = match words.next().map(str::to_ascii_lowercase).as_deref() {
+        Some("us") => 1,
+        Some("ms") => 1_000,
+        None | Some("s") => 1_000_000,
+        Some(_) => return None,
+    };
+    words.next().is_none().then_some((length, unit_us))
+}
+
+/// Why a command is refused: message and hint.
 fn refused(word: &str) -> (String, &'static str) {
-    match word.to_ascii_lowercase().as_str() {
+    match word {
         "shell" | "setshell" => (
             format!("`\\{word}` runs a program on the load generator"),
             "an op is a function of seed and index: compute the value with \\set, or give it with --set",
         ),
-        "sleep" => (
-            format!("`\\{word}` is a pause inside an op, and would count as its latency"),
-            "remove the line, and pause between ops with --think",
-        ),
-        "gset" | "aset" | "if" | "elif" | "else" | "endif" | "startpipeline" | "endpipeline" => (
+        "gset" | "aset" | "startpipeline" | "endpipeline" => (
             format!("`\\{word}` is not supported"),
             "statements, their order and their values are known before the op is sent; give variants \
              in files of their own, each with -f FILE@WEIGHT",
@@ -373,11 +580,25 @@ fn write_op(text: &mut String, name: &str, body: &ScriptBody, variables: &Variab
     let _ = match body {
         ScriptBody::Statement(sql) => writeln!(text, "]\nsql = {{ any = {} }}", quoted(sql)),
         ScriptBody::Transaction(all) => {
-            let all: Vec<String> = all.iter().map(|sql| quoted(sql)).collect();
+            let names = variables.unique_names();
+            let all: Vec<String> = all.iter().map(|step| written(step, &names)).collect();
             let all = all.join(",\n");
             writeln!(text, "]\ntransaction = {{ any = [\n{all}\n] }}")
         }
     };
+}
+
+/// A step as an element of the list in a workload file.
+fn written(step: &Step<String>, names: &[String]) -> String {
+    let name = |position: usize| quoted(names.get(position).map_or("", String::as_str));
+    let action = match (&step.action, step.when) {
+        (Action::Statement(sql), None) => return quoted(sql),
+        (Action::Statement(sql), _) => format!("sql = {}", quoted(sql)),
+        (Action::Pause(variable), _) => format!("pause_us = {}", name(*variable)),
+        (Action::RollBack, _) => "rollback = true".to_owned(),
+    };
+    let when = step.when.map(|when| format!(", when = {}", name(when))).unwrap_or_default();
+    format!("{{ {action}{when} }}")
 }
 
 /// A unique name of letters, digits, and dashes.

@@ -31,8 +31,10 @@ struct Variable {
     /// Byte position in the file, and the number of the line; 0 for one that is not set in the file.
     at: usize,
     line: usize,
-    /// The expression as written, or a text that is none.
+    /// The expression, in a branch with its condition, or a text that is none.
     text: String,
+    /// The expression as written.
+    written: String,
     /// Why later ones cannot be computed either, if there is no expression.
     expression: Option<Expression>,
     /// Whether statements use it.
@@ -88,7 +90,8 @@ impl<'a> Variables<'a> {
             None => self.parse(&text).ok(),
         };
         let name = name.to_owned();
-        self.all.push(Variable { name, at: 0, line: 0, text, expression, is_sent: false });
+        let written = text.clone();
+        self.all.push(Variable { name, at: 0, line: 0, text, written, expression, is_sent: false });
         self.all.len() - 1
     }
 
@@ -98,12 +101,92 @@ impl<'a> Variables<'a> {
         Expression::parse(text, &names, &kinds)
     }
 
-    /// Reads a line `\set`. After an error the name has no value, and later uses of it are no further errors.
+    /// Reads a line `\set`, in a branch with the variable of its condition. After an error the name has no value, and
+    /// later uses of it are no further errors.
     pub(super) fn set(
         &mut self,
         name: &str,
         text: &str,
+        place: (usize, usize),
+        branch: Option<usize>,
+    ) -> Result<(), SetError> {
+        let Some(condition) = branch.and_then(|branch| self.all.get(branch)) else {
+            return self.define(name, text, place, str::to_owned);
+        };
+        // Where the branch is not taken, it keeps its value.
+        let condition = condition.name.clone();
+        let earlier = match self.find(name, place.0) {
+            Some(_) => format!(":{name}"),
+            None => "null".to_owned(),
+        };
+        self.define(name, text, place, |text| {
+            format!("case when :{condition} then ({text}) else {earlier} end")
+        })
+    }
+
+    /// Reads the condition of a branch: it is taken within `outer`, and without one of `before` being taken. The result
+    /// is the position of its variable.
+    pub(super) fn branch(
+        &mut self,
+        text: &str,
         (at, line): (usize, usize),
+        outer: Option<usize>,
+        before: &[usize],
+    ) -> (usize, Result<(), SetError>) {
+        let name = |position: usize| self.all.get(position).map_or("", |known| known.name.as_str());
+        let taken: String =
+            before.iter().map(|taken| format!("when :{} then false ", name(*taken))).collect();
+        let outer = outer.map(|outer| format!("when not :{} then false ", name(outer)));
+        let outer = outer.unwrap_or_default();
+        let read = self.define(&format!("{line}if"), text, (at, line), |text| {
+            format!("case {outer}{taken}when {text} then true else false end")
+        });
+        (self.all.len().saturating_sub(1), read)
+    }
+
+    /// Reads the length of a pause, in units of this many microseconds. The result is the position of its variable.
+    pub(super) fn pause(
+        &mut self,
+        text: &str,
+        unit_us: u32,
+        (at, line): (usize, usize),
+    ) -> (usize, Result<(), SetError>) {
+        let read = self.define(&format!("{line}sleep"), text, (at, line), |text| {
+            format!("int({text}) * {unit_us}")
+        });
+        (self.all.len().saturating_sub(1), read)
+    }
+
+    /// The variable that is true if one of several conditions is.
+    pub(super) fn any(&mut self, conditions: &[usize], what: &str) -> Option<usize> {
+        if let [only] = conditions {
+            return Some(*only);
+        }
+        let names: Option<Vec<String>> = conditions
+            .iter()
+            .map(|position| Some(format!(":{}", self.all.get(*position)?.name)))
+            .collect();
+        let (at, line) = self.all.iter().map(|known| (known.at, known.line)).max()?;
+        // Its parts are no errors.
+        let _ =
+            self.define(&format!("{line}{what}"), &names?.join(" or "), (at, line), str::to_owned);
+        Some(self.all.len().saturating_sub(1))
+    }
+
+    /// Notes that steps of the transaction use a variable.
+    pub(super) fn send(&mut self, position: usize) {
+        if let Some(variable) = self.all.get_mut(position) {
+            variable.is_sent = true;
+        }
+    }
+
+    /// Adds a variable; `whole` completes the text of its expression.
+    fn define(
+        &mut self,
+        name: &str,
+        text: &str,
+        (at, line): (usize, usize),
+        whole: impl Fn(&str) -> String,
     ) -> Result<(), SetError> {
         let mut from: Vec<&str> =
             expression::variables(text).iter().map(|(_, name)| *name).collect();
@@ -115,16 +198,19 @@ impl<'a> Variables<'a> {
                 not_a_number = not_a_number.or(is_text.then(|| (*known).to_owned()));
             }
         }
-        let parsed = self.parse(text);
+        // Errors are those of the text as written.
+        let parsed = self.parse(text).and_then(|_| self.parse(&whole(text)));
         self.all.push(Variable {
             name: name.to_owned(),
             at,
             line,
-            text: text.to_owned(),
+            text: whole(text),
+            written: text.to_owned(),
             expression: parsed.as_ref().ok().cloned(),
             is_sent: false,
         });
-        let place = format!("`:{name}` is set on line {line}");
+        let (subject, verb) = subject(name);
+        let place = format!("{subject} is {verb} on line {line}");
         if let Some(known) = not_a_number {
             let message =
                 format!("{place} from `:{known}`, which is neither a number nor a truth value");
@@ -136,9 +222,9 @@ impl<'a> Variables<'a> {
                 let message = format!("{place} from `:{known}`, which has no value");
                 Err(SetError::NotGiven(known, message))
             }
-            Err(ErrorKind::Invalid(message)) => {
-                Err(SetError::Invalid(format!("`:{name}` cannot be set on line {line}: {message}")))
-            }
+            Err(ErrorKind::Invalid(message)) => Err(SetError::Invalid(format!(
+                "{subject} cannot be {verb} on line {line}: {message}"
+            ))),
         }
     }
 
@@ -227,8 +313,9 @@ impl<'a> Variables<'a> {
                 if known.is_sent != is_sent {
                     continue;
                 }
-                let mut free = std::iter::once(known.name.clone())
-                    .chain((2..).map(|n| format!("{}_{n}", known.name)))
+                let own = known.file_name();
+                let mut free = std::iter::once(own.clone())
+                    .chain((2..).map(|n| format!("{own}_{n}")))
                     .filter(|name| {
                         *name == known.name || self.all.iter().all(|other| other.name != *name)
                     });
@@ -301,12 +388,31 @@ impl Variable {
 
     /// A failed computation: the variable, its line, the variables that it is computed from, and the cause.
     fn failure(&self, cause: &str) -> String {
-        let from = expression::variables(&self.text);
+        let from = expression::variables(&self.written);
         let from: Vec<String> = from.iter().map(|(_, name)| format!("`:{name}`")).collect();
         let from = match from.as_slice() {
             [] => String::new(),
             from => format!(" from {}", from.join(", ")),
         };
-        format!("`:{}` is set on line {}{from}: {cause}", self.name, self.line)
+        let (subject, verb) = subject(&self.name);
+        format!("{subject} is {verb} on line {}{from}: {cause}", self.line)
+    }
+
+    /// Its name in the workload file: that of a condition or pause, which no script can set, begins with its line.
+    fn file_name(&self) -> String {
+        let what = self.name.trim_start_matches(|c: char| c.is_ascii_digit());
+        match self.name.strip_suffix(what) {
+            Some(line) if !line.is_empty() => format!("{what}_{line}"),
+            _ => self.name.clone(),
+        }
+    }
+}
+
+/// A variable in messages, and what a line does to it.
+fn subject(name: &str) -> (String, &'static str) {
+    match name.trim_start_matches(|c: char| c.is_ascii_digit()) {
+        what if what == name => (format!("`:{name}`"), "set"),
+        "sleep" => ("the pause".to_owned(), "computed"),
+        _ => ("the condition".to_owned(), "computed"),
     }
 }
