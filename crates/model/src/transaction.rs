@@ -2,6 +2,10 @@
 //!
 //! Pure: a driver asks for the next step, and sends, waits, or ends as it says. Must not know how statements are sent.
 
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
 use crate::op::{BoundStatement, Value};
 use crate::units::Nanos;
 
@@ -12,6 +16,72 @@ pub struct BoundTransaction {
     pub steps: Vec<BoundStep>,
     /// How it ends.
     pub ending: Ending,
+    /// Computes the values that depend on answers; none if no value does.
+    pub later: Option<LaterValues>,
+}
+
+/// Sets the values of an op that follow from the answer to the statement at a position: those of its columns, none if the
+/// statement was not run, and then those that are computed from them. The error says which cannot be computed, and why.
+pub type SetLater =
+    dyn Fn(usize, Vec<(usize, Value)>, &mut [Value]) -> Result<(), String> + Send + Sync;
+
+/// Computes values that depend on answers.
+#[derive(Clone)]
+pub struct LaterValues(pub Arc<SetLater>);
+
+impl fmt::Debug for LaterValues {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("LaterValues")
+    }
+}
+
+impl PartialEq for LaterValues {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// The columns of a statement's answer that become values of the op.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AnswerColumns {
+    /// The name of a column in the answer, and the position of its value.
+    pub columns: Vec<(String, usize)>,
+    /// Any number of rows is good: the last one counts, and without any the values stay. Otherwise it must be one.
+    pub any_rows: bool,
+}
+
+impl AnswerColumns {
+    /// For a statement that returns these columns: the position of a column, and that of its value.
+    ///
+    /// # Errors
+    ///
+    /// If a column is missing: a lower-case fragment.
+    pub fn places(&self, returned: &[String]) -> Result<Vec<(usize, usize)>, String> {
+        let place = |(name, value): &(String, usize)| {
+            let column = returned.iter().position(|column| column == name);
+            let names: Vec<String> = returned.iter().map(|name| format!("`{name}`")).collect();
+            let returned = match names.as_slice() {
+                [] => "it returns no columns".to_owned(),
+                names => format!("it returns {}", names.join(", ")),
+            };
+            column.map(|column| (column, *value)).ok_or_else(|| {
+                format!("the statement returns no column `{name}` for a later value; {returned}")
+            })
+        };
+        self.columns.iter().map(place).collect()
+    }
+
+    /// Whether an answer of this many rows is good; the error is a lower-case fragment.
+    ///
+    /// # Errors
+    ///
+    /// If it must have one row, and has another number of them.
+    pub fn check_rows(&self, rows: u64) -> Result<(), String> {
+        if self.any_rows || rows == 1 {
+            return Ok(());
+        }
+        Err(format!("expected one row, got {rows}"))
+    }
 }
 
 /// How a transaction ends.
@@ -33,6 +103,8 @@ pub struct BoundStep {
     pub when: Option<usize>,
     /// What it does.
     pub kind: StepKind,
+    /// What later steps use of its answer, if it is a statement.
+    pub answer: Option<AnswerColumns>,
 }
 
 /// What a step does.
@@ -47,8 +119,9 @@ pub enum StepKind {
 /// The next step of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NextStep<'t> {
-    /// Run the statement, whose position among the steps this is.
-    Statement(usize, &'t BoundStatement),
+    /// Run the statement, whose position among the steps this is; if later steps use its answer, call [`Walk::answer`]
+    /// with it.
+    Statement(usize, &'t BoundStatement, Option<&'t AnswerColumns>),
     /// Wait this long.
     Pause(Nanos),
     /// End the transaction.
@@ -61,8 +134,12 @@ pub enum NextStep<'t> {
 impl BoundTransaction {
     /// These statements, each of which is always run.
     pub fn of_statements(statements: impl IntoIterator<Item = BoundStatement>) -> Self {
-        let step = |statement| BoundStep { when: None, kind: StepKind::Statement(statement) };
-        Self { steps: statements.into_iter().map(step).collect(), ending: Ending::Commits }
+        let step = |statement| BoundStep {
+            when: None,
+            kind: StepKind::Statement(statement),
+            answer: None,
+        };
+        Self { steps: statements.into_iter().map(step).collect(), ..Self::default() }
     }
 
     /// Its statements, with their positions among the steps.
@@ -76,7 +153,7 @@ impl BoundTransaction {
 
     /// Its steps for an op with these values.
     pub fn walk<'t>(&'t self, values: &'t [Value]) -> Walk<'t> {
-        Walk { transaction: self, values, next: 0 }
+        Walk { transaction: self, values: Cow::Borrowed(values), next: 0 }
     }
 
     /// Whether an op with these values ends with ROLLBACK.
@@ -93,30 +170,50 @@ impl BoundTransaction {
 #[derive(Debug)]
 pub struct Walk<'t> {
     transaction: &'t BoundTransaction,
-    values: &'t [Value],
+    values: Cow<'t, [Value]>,
     next: usize,
 }
 
 impl<'t> Walk<'t> {
-    /// The op's values.
-    pub fn values(&self) -> &'t [Value] {
-        self.values
+    /// The op's values so far.
+    pub fn values(&self) -> &[Value] {
+        &self.values
+    }
+
+    /// Takes the columns of an answer to the last statement, each with the position of its value.
+    ///
+    /// # Errors
+    ///
+    /// If a value that follows from them cannot be computed: a lower-case fragment.
+    pub fn answer(&mut self, columns: Vec<(usize, Value)>) -> Result<(), String> {
+        match &self.transaction.later {
+            Some(later) => later.0(self.next.saturating_sub(1), columns, self.values.to_mut()),
+            None => Ok(()),
+        }
     }
 
     /// The next step; after the last one it is always the end.
-    pub fn step(&mut self) -> NextStep<'t> {
+    ///
+    /// # Errors
+    ///
+    /// If a value that depends on answers cannot be computed: a lower-case fragment.
+    pub fn step(&mut self) -> Result<NextStep<'t>, String> {
         while let Some(step) = self.transaction.steps.get(self.next) {
             let position = self.next;
             self.next += 1;
-            if step.when.is_some_and(|when| !is_true(self.values, when)) {
+            let answer = step.answer.as_ref();
+            if step.when.is_some_and(|when| !is_true(&self.values, when)) {
+                if answer.is_some() {
+                    self.answer(Vec::new())?;
+                }
                 continue;
             }
-            return match &step.kind {
-                StepKind::Statement(statement) => NextStep::Statement(position, statement),
+            return Ok(match &step.kind {
+                StepKind::Statement(statement) => NextStep::Statement(position, statement, answer),
                 StepKind::Pause(value) => NextStep::Pause(micros(self.values.get(*value))),
-            };
+            });
         }
-        NextStep::End { rolls_back: self.transaction.rolls_back(self.values) }
+        Ok(NextStep::End { rolls_back: self.transaction.rolls_back(&self.values) })
     }
 }
 
@@ -145,8 +242,8 @@ mod tests {
         let mut walk = transaction.walk(values);
         let mut taken = String::new();
         loop {
-            match walk.step() {
-                NextStep::Statement(position, statement) => {
+            match walk.step().unwrap() {
+                NextStep::Statement(position, statement, _) => {
                     taken.push_str(&format!("{position}:{} ", statement.sql));
                 }
                 NextStep::Pause(time) => taken.push_str(&format!("{} ns ", time.0)),
@@ -158,10 +255,30 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_has_the_columns_and_rows_that_later_steps_use() {
+        let columns = vec![("b".to_owned(), 7), ("a".to_owned(), 2)];
+        let answer = AnswerColumns { columns, any_rows: false };
+        let names = |all: &[&str]| all.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!(answer.places(&names(&["a", "x", "b"])), Ok(vec![(2, 7), (0, 2)]));
+        for (returned, expected) in [
+            (&["a", "B"][..], "no column `b` for a later value; it returns `a`, `B`"),
+            (&[], "no column `b` for a later value; it returns no columns"),
+        ] {
+            let found = answer.places(&names(returned)).unwrap_err();
+            assert_eq!(found, format!("the statement returns {expected}"));
+        }
+        assert_eq!(answer.check_rows(1), Ok(()));
+        assert_eq!(answer.check_rows(0), Err("expected one row, got 0".to_owned()));
+        let any = AnswerColumns { any_rows: true, ..answer };
+        assert_eq!((any.check_rows(0), any.check_rows(9)), (Ok(()), Ok(())));
+    }
+
+    #[test]
     fn an_op_takes_the_steps_whose_conditions_are_true() {
         let mut transaction = BoundTransaction::of_statements(["a", "b"].map(statement));
         assert_eq!(taken(&transaction, &[]), "0:a 1:b COMMIT");
-        transaction.steps.insert(1, BoundStep { when: Some(0), kind: StepKind::Pause(1) });
+        let pause = BoundStep { when: Some(0), kind: StepKind::Pause(1), answer: None };
+        transaction.steps.insert(1, pause);
         transaction.steps[2].when = Some(2);
         transaction.ending = Ending::RollsBackWhen(0);
         let (yes, no) = (Value::Boolean(true), Value::Boolean(false));

@@ -207,6 +207,9 @@ pub(super) struct QueryParameter {
     #[serde(skip_serializing_if = "crate::is_one")]
     pub(super) count: u64,
     pub(super) generator: ParameterGenerator,
+    /// Whether its value depends on the answer to a statement of the op.
+    #[serde(skip)]
+    pub(super) late: bool,
 }
 
 /// Ops that are run at one pace.
@@ -369,6 +372,7 @@ impl<'s> TableScope<'s> {
 impl Column {
     fn scope(&self) -> ColumnScope {
         ColumnScope {
+            late: false,
             name: self.name.clone(),
             kind: self.kind,
             refers: matches!(self.generator, ColumnGenerator::Reference(_)),

@@ -18,6 +18,7 @@ use super::generators::plain::Plain;
 use super::instance::{OpContext, Workload};
 use super::random::Draws;
 use super::rows::TableRows;
+use super::steps::depends_on_answers;
 
 impl Workload {
     /// Rows of a table from an index on; no columns if there is no such table.
@@ -96,8 +97,14 @@ impl Workload {
         let mut begins = Vec::with_capacity(parameters.len());
         let failure = RefCell::new(None);
         let mut failed = None;
+        let is_late = depends_on_answers(parameters);
         for parameter in parameters {
             let begin = values.len();
+            if parameter.late {
+                begins.push(begin);
+                values.push(Value::Null);
+                continue;
+            }
             let path = ["stream", stream, &op.name, &parameter.name];
             let scope = OpScope {
                 entities: &self.entities,
@@ -116,9 +123,14 @@ impl Workload {
             parameter.generator.append(&scope, &mut values);
             begins.push(begin);
             if let Some(message) = failure.take() {
-                failed
-                    .get_or_insert(format!("`:{}` cannot be computed: {message}", parameter.name));
+                failed.get_or_insert(not_computed(&parameter.name, &message));
             }
+        }
+        if is_late {
+            // All of them stay, for the values that depend on answers, whose seed is the last one.
+            let draws = Draws::new(self.seed, &["stream", stream, &op.name]);
+            values.push(Value::Integer(draws.word(index).cast_signed()));
+            return (values, failed);
         }
         for (parameter, begin) in parameters.iter().zip(&begins).rev() {
             match values.get_mut(*begin) {
@@ -132,6 +144,11 @@ impl Workload {
         }
         (values, failed)
     }
+}
+
+/// Why an op cannot be sent.
+pub(super) fn not_computed(name: &str, why: &str) -> String {
+    format!("`:{name}` cannot be computed: {why}")
 }
 
 impl Workload {

@@ -153,6 +153,65 @@ fn payments_that_are_rolled_back_as_ordered_are_complete_on_postgresql() {
     expect_payments_that_agree(&Place::new(), &server.url(SUPERUSER, "postgres"), sums);
 }
 
+/// The client reads a balance and writes the new one: an update is lost if a payment overlaps another.
+const READ_AND_WRITE: &str = "\\set aid random(1, 3)
+\\set delta random(1, 4000)
+BEGIN;
+SELECT abalance FROM accounts WHERE aid = :aid \\gset
+\\set new :abalance + :delta
+\\sleep 2 ms
+UPDATE accounts SET abalance = :new WHERE aid = :aid;
+INSERT INTO history (aid, delta) VALUES (:aid, :delta);
+END;
+";
+
+/// Runs payments that depend on what they read; the number of retries.
+fn expect_no_lost_update(place: &Place, target: &str, sums: impl Fn() -> String) -> u64 {
+    place.file("pay.sql", READ_AND_WRITE);
+    let rest = split("-c 4 -d 2s --warm-up 0s --audit off --errors 0.1% --retries 100 --json");
+    let called = place.call(&[&["run", "-f", "pay.sql", target][..], &rest].concat());
+    let record = record(&called);
+    let (acknowledged, errors, answered) = counted(&record);
+    assert!(errors.is_empty() && acknowledged > 50, "{called:?}");
+    assert_eq!(answered, acknowledged);
+    let sums = sums();
+    let numbers: Vec<i64> = sums.split(' ').map(|n| n.parse().unwrap()).collect();
+    assert_eq!(u64::try_from(numbers[0]).unwrap(), acknowledged);
+    assert_eq!(numbers[1], numbers[2], "a payment was lost, doubled, or half applied");
+    record.results.iter().map(|result| result.retries).sum()
+}
+
+#[test]
+fn payments_that_depend_on_an_answer_add_up_on_sqlite() {
+    let place = Place::new();
+    place.database("bank.db", TABLES);
+    expect_no_lost_update(&place, "sqlite:bank.db", || place.query("bank.db", SUMS));
+}
+
+#[test]
+fn payments_that_depend_on_an_answer_are_retried_as_a_whole_on_postgresql() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    server.sql("postgres", TABLES);
+    let url = format!(
+        "{}?options=-cdefault_transaction_isolation%3Dserializable",
+        server.url(SUPERUSER, "postgres")
+    );
+    let sums = || server.sql("postgres", &format!("SELECT {SUMS}"));
+    assert!(expect_no_lost_update(&Place::new(), &url, sums) > 0);
+}
+
+#[test]
+fn an_answer_that_a_target_cannot_give_is_refused_before_the_load() {
+    let place = Place::new();
+    place.file("pay.sql", READ_AND_WRITE);
+    let called = place.typed("run -f pay.sql sim: --audit off");
+    assert_eq!(called.code, Some(2), "{called:?}");
+    assert!(called.stderr.contains("op `pay` uses the answers to its statements"), "{called:?}");
+}
+
 #[test]
 fn statements_without_a_transaction_and_targets_without_any_are_refused() {
     let place = Place::new();

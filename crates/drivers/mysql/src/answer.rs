@@ -36,6 +36,8 @@ pub(super) struct Answer {
     pub(super) done: usize,
     /// The expected next part.
     pub(super) state: State,
+    /// The last row, if that is kept.
+    pub(super) last_row: Option<Vec<u8>>,
 }
 
 /// The expected next part.
@@ -74,6 +76,16 @@ impl Answer {
         self.bytes += length as u64;
         self.state = if length == PAYLOAD_MAX { State::RestOfRow } else { State::Rows };
         true
+    }
+
+    /// Keeps a row, or a part of one, that was counted.
+    pub(super) fn keep(&mut self, continues: bool, payload: &[u8]) {
+        if let Some(row) = &mut self.last_row {
+            if !continues {
+                row.clear();
+            }
+            row.extend_from_slice(payload);
+        }
     }
 
     /// Whether the next packet may be a row, so that its first byte must be checked.

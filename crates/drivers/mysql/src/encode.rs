@@ -21,6 +21,7 @@ use highwater_model::literal::{LiteralSql, LiteralStyle};
 use highwater_model::op::{Op, OpBody, RowBatch, Value};
 use highwater_model::transaction::{BoundTransaction, NextStep};
 
+use crate::row::{self, Column};
 use crate::wire::{self, command, put_lenenc_bytes};
 
 /// Begins the transaction of a batch of several commands. Unlike BEGIN, it stays in force after a deadlock, which rolls
@@ -93,6 +94,30 @@ pub(super) struct TransactionPlan {
     pub(super) transaction: BoundTransaction,
     /// For each of its steps, its statement if it is one.
     pub(super) prepared: Vec<Option<PreparedStatement>>,
+    /// For each of its steps, the columns of its answer and the positions of their values.
+    pub(super) columns: Vec<Vec<(usize, usize)>>,
+}
+
+impl TransactionPlan {
+    /// The values in the last row of a step's answer.
+    pub(super) fn values_of(&self, position: usize, row: &[u8]) -> Option<Vec<(usize, Value)>> {
+        let prepared = self.prepared.get(position)?.as_ref()?;
+        row::values_of(row, &prepared.columns, self.columns.get(position)?)
+    }
+
+    /// Writes the command for a step; that of COMMIT is left to the session.
+    pub(super) fn write(&self, out: &mut Vec<u8>, step: NextStep<'_>, values: &[Value]) {
+        match step {
+            NextStep::Statement(position, statement, _) => {
+                if let Some(Some(prepared)) = self.prepared.get(position) {
+                    let own: Vec<&Value> = statement.values_of(values).collect();
+                    execute(out, prepared, |position| own.get(position).copied());
+                }
+            }
+            NextStep::End { rolls_back: true } => wire::query(out, ROLLBACK),
+            NextStep::Pause(_) | NextStep::End { rolls_back: false } => {}
+        }
+    }
 }
 
 /// A prepared statement.
@@ -102,6 +127,8 @@ pub(super) struct PreparedStatement {
     pub(super) id: u32,
     /// For each placeholder, the index of its value.
     pub(super) values: Vec<usize>,
+    /// The columns that it returns.
+    pub(super) columns: Vec<Column>,
 }
 
 /// How batches are inserted.
@@ -173,22 +200,15 @@ fn execute<'v>(
     write_execution(out, prepared.id, cells);
 }
 
-/// One command per statement, so that each can wait for the response to the previous one.
+/// One command per statement, so that each can wait for the response to the previous one, up to a statement whose answer
+/// later steps use.
 fn transaction(out: &mut Vec<u8>, plan: &TransactionPlan, values: &[Value]) {
     wire::query(out, BEGIN);
     let mut walk = plan.transaction.walk(values);
-    loop {
-        match walk.step() {
-            NextStep::Statement(position, statement) => {
-                if let Some(Some(prepared)) = plan.prepared.get(position) {
-                    let own: Vec<&Value> = statement.values_of(values).collect();
-                    execute(out, prepared, |position| own.get(position).copied());
-                }
-            }
-            NextStep::Pause(_) => {}
-            NextStep::End { rolls_back: true } => return wire::query(out, ROLLBACK),
-            // The session sends COMMIT.
-            NextStep::End { rolls_back: false } => return,
+    while let Ok(step) = walk.step() {
+        plan.write(out, step, values);
+        if matches!(step, NextStep::Statement(_, _, Some(_)) | NextStep::End { .. }) {
+            return;
         }
     }
 }

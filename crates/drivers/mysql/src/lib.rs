@@ -38,6 +38,7 @@ mod facts;
 mod handshake;
 mod options;
 mod prepare;
+mod row;
 mod session;
 mod wire;
 

@@ -4,11 +4,13 @@ use highwater_driver::network::invalid;
 use highwater_driver::sql::connection::{Place, column_names, insert_into};
 use highwater_driver::sql::dialect::{backquoted, quoted_length};
 use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload};
+use highwater_model::transaction::AnswerColumns;
 use highwater_model::user_error::UserError;
 
 use super::connect::OpenConnection;
 use super::encode::{InsertPlan, Mode, Plan, PreparedStatement, TransactionPlan};
 use super::errors::{Failure, ServerError};
+use super::row::Column;
 use super::wire;
 use super::wire::{Connection, Reader, command};
 
@@ -37,14 +39,19 @@ pub(super) async fn prepare(
             BoundOpKind::Literal(sql) => Plan::Literal(sql.clone()),
             BoundOpKind::Transaction(transaction) => {
                 let mut all: Vec<_> = transaction.steps.iter().map(|_| None).collect();
+                let mut columns = vec![Vec::new(); all.len()];
                 for (position, statement) in transaction.statements() {
                     let place = place.statement(position);
                     let (sql, count) = (&statement.sql, statement.parameters.len());
                     let connection = &mut opened.connection;
-                    all[position] = Some(prepare_query(connection, sql, count, &place).await?);
+                    let prepared = prepare_query(connection, sql, count, &place).await?;
+                    if let Some(answer) = &transaction.steps[position].answer {
+                        columns[position] = places(answer, &prepared.columns, &place)?;
+                    }
+                    all[position] = Some(prepared);
                 }
                 let transaction = transaction.clone();
-                Plan::Transaction(TransactionPlan { transaction, prepared: all })
+                Plan::Transaction(TransactionPlan { transaction, prepared: all, columns })
             }
             BoundOpKind::Insert { table, .. } => {
                 let table = place.table(workload, *table)?;
@@ -55,6 +62,23 @@ pub(super) async fn prepare(
     Ok(plans)
 }
 
+/// The columns of an answer, and the positions of their values.
+fn places(
+    answer: &AnswerColumns,
+    columns: &[Column],
+    place: &Place,
+) -> Result<Vec<(usize, usize)>, UserError> {
+    let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+    let places = answer.places(&names).map_err(|why| place.misunderstood(&why))?;
+    let is_time =
+        |(column, _): &&(usize, usize)| columns.get(*column).is_some_and(|of| !of.can_be_value());
+    if let Some(name) = places.iter().find(is_time).and_then(|(column, _)| names.get(*column)) {
+        let cause = format!("column `{name}` is a length of time: select it as text");
+        return Err(place.misunderstood(&cause));
+    }
+    Ok(places)
+}
+
 async fn prepare_query(
     connection: &mut Connection,
     sql: &str,
@@ -62,12 +86,12 @@ async fn prepare_query(
     place: &Place,
 ) -> Result<PreparedStatement, UserError> {
     let (text, values) = positional(sql);
-    let (id, count) =
+    let (id, count, columns) =
         prepare_one(connection, &text).await.map_err(|failure| place.failed(failure))?;
     if count != values.len() || values.iter().any(|position| *position >= parameters) {
         return Err(place.miscounted(count, parameters, "?"));
     }
-    Ok(PreparedStatement { id, values })
+    Ok(PreparedStatement { id, values, columns })
 }
 
 async fn prepare_insert(
@@ -84,7 +108,7 @@ async fn prepare_insert(
         let marks = vec!["?"; columns].join(",");
         let sql = format!("{into} VALUES ({marks})");
         let prepared = prepare_one(&mut opened.connection, &sql).await;
-        (id, _) = prepared.map_err(|failure| place.failed(failure))?;
+        (id, _, _) = prepared.map_err(|failure| place.failed(failure))?;
     }
     if mode != Mode::Prepared && id > 0 {
         let mut request = Vec::new();
@@ -113,8 +137,11 @@ fn load_data(table: &BoundTable) -> String {
     )
 }
 
-/// Prepares a statement; returns the server's id of it, and the number of its placeholders.
-async fn prepare_one(connection: &mut Connection, sql: &str) -> Result<(u32, usize), Failure> {
+/// Prepares a statement; returns the server's id of it, the number of its placeholders, and its columns.
+async fn prepare_one(
+    connection: &mut Connection,
+    sql: &str,
+) -> Result<(u32, usize, Vec<Column>), Failure> {
     let mut request = Vec::new();
     wire::one(&mut request, command::STMT_PREPARE, sql.as_bytes());
     connection.stream.send(&request).await?;
@@ -131,12 +158,14 @@ async fn prepare_one(connection: &mut Connection, sql: &str) -> Result<(u32, usi
         return Err(invalid(cause).into());
     };
     // Their definitions, and the end packet.
+    let mut found = Vec::new();
     for count in [parameters, columns] {
+        found.clear();
         for _ in 0..if count > 0 { count + 1 } else { 0 } {
-            connection.next().await?;
+            found.extend(Column::read(connection.next().await?.payload));
         }
     }
-    Ok((id, usize::try_from(parameters).unwrap_or(usize::MAX)))
+    Ok((id, usize::try_from(parameters).unwrap_or(usize::MAX), found))
 }
 
 /// The statement with `?` for each `?n`, and the index (from 0) of each one's value.

@@ -9,12 +9,12 @@ use std::task::{Context, Poll};
 
 use highwater_driver::contract::{BoxFuture, Encoder, Request, Session, Timeline};
 use highwater_driver::failure::closed;
-use highwater_model::op::{Op, OpBody};
-use highwater_model::outcome::Outcome;
-use highwater_model::transaction::{NextStep, Walk};
+use highwater_model::op::{Op, OpBody, Value};
+use highwater_model::outcome::{ErrorClass, OpError, Outcome};
+use highwater_model::transaction::NextStep;
 
 use super::answer::{Answer, judge, lost};
-use super::encode::{CLOSE, COMMIT, Mode, Plan, ROLLBACK, WireEncoder};
+use super::encode::{CLOSE, COMMIT, Mode, Plan, ROLLBACK, TransactionPlan, WireEncoder};
 use super::errors::Judgment;
 use super::wire;
 use super::wire::Connection;
@@ -45,8 +45,7 @@ impl WireSession {
             // Nothing to send.
             (_, OpBody::Insert(batch)) if batch.rows == 0 => Outcome::applied(0),
             (Some(Plan::Transaction(plan)), OpBody::Query(values)) => {
-                let walk = plan.transaction.walk(values);
-                transact(&mut connection, request, walk, self.timeline.as_ref()).await
+                transact(&mut connection, request, plan, values, self.timeline.as_ref()).await
             }
             (Some(Plan::Insert(plan)), _) if plan.mode == Mode::LoadData => {
                 load_data(&mut connection, op, bytes).await
@@ -136,40 +135,85 @@ pub(super) async fn of_batch(
 async fn transact(
     connection: &mut Connection,
     request: &Request,
-    mut walk: Walk<'_>,
+    plan: &TransactionPlan,
+    values: &[Value],
     timeline: &dyn Timeline,
 ) -> Outcome {
     let op = &request.op;
+    let mut walk = plan.transaction.walk(values);
     let mut answer = Answer::default();
-    let mut rolls_back = false;
-    for command in wire::commands(&request.bytes) {
-        if let Err(error) = connection.exchange(command, 1, &mut answer).await {
-            return lost(op, answer, &error, false);
-        }
-        if let Some(error) = answer.error {
-            let Judgment { class, closes, .. } = error.judge();
-            let mut outcome = Outcome::refused(0, error.into_op_error(class));
-            (outcome.response_rows, outcome.response_bytes) = (answer.rows, answer.bytes);
-            outcome.session_usable = !closes && end(connection, &[ROLLBACK]).await;
-            return outcome;
-        }
-        while !rolls_back {
-            match walk.step() {
-                NextStep::Statement(..) => break,
-                NextStep::Pause(pause) => {
-                    timeline.sleep_until(timeline.now().saturating_add(pause)).await;
+    let mut encoded = wire::commands(&request.bytes);
+    let mut bytes = Vec::new();
+    // None is BEGIN.
+    let mut step = None;
+    loop {
+        match step {
+            Some(NextStep::End { rolls_back: false }) => {
+                return commit(connection, op, answer, &[COMMIT]).await;
+            }
+            Some(NextStep::Pause(pause)) => {
+                timeline.sleep_until(timeline.now().saturating_add(pause)).await;
+            }
+            _ => {
+                let command = encoded.next().unwrap_or_else(|| {
+                    bytes.clear();
+                    if let Some(step) = step {
+                        plan.write(&mut bytes, step, walk.values());
+                    }
+                    &bytes
+                });
+                let before = answer.rows;
+                let is_answer = matches!(step, Some(NextStep::Statement(_, _, Some(_))));
+                answer.last_row = is_answer.then(Vec::new);
+                if let Err(error) = connection.exchange(command, 1, &mut answer).await {
+                    return lost(op, answer, &error, false);
                 }
-                NextStep::End { rolls_back: false } => {
-                    return commit(connection, op, answer, &[COMMIT]).await;
+                if let Some(error) = answer.error.take() {
+                    let Judgment { class, closes, .. } = error.judge();
+                    return not_continued(connection, answer, error.into_op_error(class), closes)
+                        .await;
                 }
-                NextStep::End { rolls_back: true } => {
-                    rolls_back = true;
-                    break;
+                let row = answer.last_row.take();
+                if let Some(NextStep::Statement(position, _, Some(taken))) = step {
+                    let rows = answer.rows - before;
+                    let read = taken.check_rows(rows).and_then(|()| {
+                        let Some(row) = row.filter(|_| rows > 0) else {
+                            return walk.answer(Vec::new());
+                        };
+                        let columns = plan.values_of(position, &row);
+                        walk.answer(columns.ok_or("a row is none of its columns")?)
+                    });
+                    if let Err(why) = read {
+                        return not_continued(connection, answer, data_error(why), false).await;
+                    }
                 }
             }
         }
+        if let Some(NextStep::End { .. }) = step {
+            return judge(op, answer).as_rolled_back();
+        }
+        step = match walk.step() {
+            Ok(step) => Some(step),
+            Err(why) => return not_continued(connection, answer, data_error(why), false).await,
+        };
     }
-    judge(op, answer).as_rolled_back()
+}
+
+fn data_error(message: String) -> OpError {
+    OpError { class: ErrorClass::Data, code: None, message }
+}
+
+/// It failed before its end, and is rolled back.
+async fn not_continued(
+    connection: &mut Connection,
+    answer: Answer,
+    error: OpError,
+    closes: bool,
+) -> Outcome {
+    let mut outcome = Outcome::refused(0, error);
+    (outcome.response_rows, outcome.response_bytes) = (answer.rows, answer.bytes);
+    outcome.session_usable = !closes && end(connection, &[ROLLBACK]).await;
+    outcome
 }
 
 /// Sends COMMIT with the commands after it.

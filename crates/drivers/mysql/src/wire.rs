@@ -16,7 +16,7 @@ use std::task::{Context, Poll, ready};
 use highwater_driver::network::{BufferedStream, Stream, invalid};
 use highwater_driver::sql::connection::{Row, TextWire};
 
-use super::answer::Answer;
+use super::answer::{Answer, State};
 use super::errors::{Failure, ServerError};
 
 /// A connection past its TLS negotiation.
@@ -30,6 +30,10 @@ pub(super) struct Packet<'a> {
     /// Its sequence number since the command.
     pub(super) sequence: u8,
     pub(super) payload: &'a [u8],
+}
+
+fn not_protocol() -> io::Error {
+    invalid("the server's answer is none of the protocol")
 }
 
 impl Connection {
@@ -104,7 +108,24 @@ impl Connection {
                 if length > 0 && first.is_none() {
                     return Ok(false);
                 }
-                if answer.counts_row(length, first.filter(|_| length > 0)) {
+                let first = first.filter(|_| length > 0);
+                if answer.last_row.is_some() {
+                    let Some(payload) = self.stream.take(HEADER, HEADER + length) else {
+                        return Ok(false);
+                    };
+                    let payload = self.stream.at(payload);
+                    let continues = answer.state == State::RestOfRow;
+                    if answer.counts_row(length, first) {
+                        answer.keep(continues, payload);
+                    } else {
+                        answer.take(sequence, payload).ok_or_else(not_protocol)?;
+                    }
+                    if answer.done >= until {
+                        return Ok(true);
+                    }
+                    continue;
+                }
+                if answer.counts_row(length, first) {
                     self.stream.skip(HEADER + length);
                     continue;
                 }
@@ -112,9 +133,7 @@ impl Connection {
             let Some(payload) = self.stream.take(HEADER, HEADER + length) else {
                 return Ok(false);
             };
-            answer
-                .take(sequence, self.stream.at(payload))
-                .ok_or_else(|| invalid("the server's answer is none of the protocol"))?;
+            answer.take(sequence, self.stream.at(payload)).ok_or_else(not_protocol)?;
             if answer.done >= until {
                 return Ok(true);
             }

@@ -42,7 +42,7 @@ pub(super) async fn prepare(
         plans.push(match &op.kind {
             BoundOpKind::Query { sql, parameters } => {
                 let name = format!("q{number}");
-                Plan::Query(prepare_query(opened, name, sql, parameters, &place).await?)
+                Plan::Query(prepare_query(opened, name, sql, parameters, &place).await?.0)
             }
             BoundOpKind::Literal(sql) => Plan::Literal(sql.clone()),
             BoundOpKind::Transaction(_) if !opened.product.dialect().rolls_back => {
@@ -66,33 +66,40 @@ async fn prepare_all(
     place: &Place,
 ) -> Result<TransactionPlan, UserError> {
     let mut all: Vec<_> = transaction.steps.iter().map(|_| None).collect();
+    let mut columns = vec![Vec::new(); all.len()];
     for (position, statement) in transaction.statements() {
         let name = format!("q{}_{position}", place.op);
         let place = place.statement(position);
         let BoundStatement { sql, parameters, .. } = statement;
-        all[position] = Some(prepare_query(opened, name, sql, parameters, &place).await?);
+        let (prepared, returned) = prepare_query(opened, name, sql, parameters, &place).await?;
+        if let Some(answer) = &transaction.steps[position].answer {
+            let places = answer.places(&returned);
+            columns[position] = places.map_err(|why| place.misunderstood(&why))?;
+        }
+        all[position] = Some(prepared);
     }
-    Ok(TransactionPlan { transaction: transaction.clone(), prepared: all })
+    Ok(TransactionPlan { transaction: transaction.clone(), prepared: all, columns })
 }
 
+/// The prepared statement, and the names of the columns that it returns.
 async fn prepare_query(
     opened: &mut OpenConnection,
     name: String,
     sql: &str,
     parameters: &[ColumnType],
     place: &Place,
-) -> Result<PreparedStatement, UserError> {
+) -> Result<(PreparedStatement, Vec<String>), UserError> {
     let declared: Vec<u32> =
         parameters.iter().map(|kind| declared(opened.product, *kind)).collect();
     let name = if opened.pooled { String::new() } else { name };
-    let types =
-        describe(opened, &name, sql, &declared).await.map_err(|failure| place.failed(failure))?;
+    let described = describe_both(opened, &name, sql, &declared).await;
+    let (types, columns) = described.map_err(|failure| place.failed(failure))?;
     if types.len() != parameters.len() {
         return Err(place.miscounted(types.len(), parameters.len(), "$1"));
     }
     let parse = unnamed_parse(opened, sql, &types);
     let parameters = fields(parameters.iter().copied(), &types);
-    Ok(PreparedStatement { name, parse, parameters })
+    Ok((PreparedStatement { name, parse, parameters }, columns))
 }
 
 /// Parse for unnamed statements, sent before each execution.
@@ -212,11 +219,21 @@ async fn describe(
     sql: &str,
     types: &[u32],
 ) -> Result<Vec<u32>, Failure> {
+    describe_both(opened, name, sql, types).await.map(|(types, _)| types)
+}
+
+/// The same, and the names of the columns that it returns.
+async fn describe_both(
+    opened: &mut OpenConnection,
+    name: &str,
+    sql: &str,
+    types: &[u32],
+) -> Result<(Vec<u32>, Vec<String>), Failure> {
     let mut request = Vec::new();
     wire::parse(&mut request, name, sql, types);
     wire::describe_statement(&mut request, name);
     request.extend_from_slice(&wire::SYNC);
-    let mut found = Vec::new();
+    let (mut found, mut columns) = (Vec::new(), Vec::new());
     opened
         .connection
         .request(&request, |message| {
@@ -224,10 +241,27 @@ async fn describe(
                 let (oids, _) = message.body.get(2..).unwrap_or_default().as_chunks::<4>();
                 found = oids.iter().map(|oid| u32::from_be_bytes(*oid)).collect();
             }
+            if message.tag == b'T' {
+                columns = column_names_of(message.body);
+            }
             Ok(())
         })
         .await?;
-    Ok(found)
+    Ok((found, columns))
+}
+
+/// The names in a `RowDescription`.
+fn column_names_of(description: &[u8]) -> Vec<String> {
+    /// Table, number, type, length, modifier, and format of a column.
+    const BEHIND_NAME: usize = 18;
+    let mut rest = description.get(2..).unwrap_or_default();
+    std::iter::from_fn(|| {
+        let end = rest.iter().position(|byte| *byte == 0)?;
+        let name = String::from_utf8_lossy(rest.get(..end)?).into_owned();
+        rest = rest.get(end + 1 + BEHIND_NAME..)?;
+        Some(name)
+    })
+    .collect()
 }
 
 #[cfg(test)]

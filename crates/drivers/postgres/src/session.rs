@@ -10,11 +10,11 @@ use std::task::{Context, Poll};
 use highwater_driver::contract::{BoxFuture, Encoder, Request, Session, Timeline};
 use highwater_driver::failure::{self, closed, gone};
 use highwater_driver::network::describe;
-use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
-use highwater_model::outcome::{Certainty, Outcome};
-use highwater_model::transaction::{NextStep, Walk};
+use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId, Value};
+use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
+use highwater_model::transaction::NextStep;
 
-use super::encode::{Mode, Plan, WireEncoder, parse_values};
+use super::encode::{Mode, Plan, TransactionPlan, WireEncoder, parse_values};
 use super::errors::Failure;
 use super::wire;
 use super::wire::{Answer, Connection, judge, lost};
@@ -58,8 +58,7 @@ impl WireSession {
         if let (Some(Plan::Transaction(plan)), OpBody::Query(values)) =
             (self.plans.get(usize::from(op.id.0)), &op.body)
         {
-            let walk = plan.transaction.walk(values);
-            let done = self.transact(&mut connection, request, walk).await;
+            let done = self.transact(&mut connection, request, plan, values).await;
             if done.session_usable {
                 self.connection = Some(connection);
             }
@@ -101,34 +100,68 @@ impl WireSession {
         &self,
         connection: &mut Connection,
         request: &Request,
-        mut walk: Walk<'_>,
+        plan: &TransactionPlan,
+        values: &[Value],
     ) -> Outcome {
-        let op = &request.op;
+        let (op, product) = (&request.op, self.product);
+        let mut walk = plan.transaction.walk(values);
         let mut answer = Answer::default();
+        let mut encoded = wire::requests(&request.bytes);
+        let mut bytes = Vec::new();
         // None is BEGIN.
         let mut step = None;
-        for request in wire::requests(&request.bytes) {
-            while let Some(NextStep::Pause(pause)) = step {
+        loop {
+            if let Some(NextStep::Pause(pause)) = step {
                 self.timeline.sleep_until(self.timeline.now().saturating_add(pause)).await;
-                step = Some(walk.step());
-            }
-            let commits = step == Some(NextStep::End { rolls_back: false });
-            let exchanged = connection.exchange(request, &mut answer).await;
-            match exchanged {
-                Ok(()) if answer.error.is_none() => step = Some(walk.step()),
-                Ok(()) if commits => break,
-                Err(error) if commits => {
-                    return lost(op, answer, &error, connection.nothing_sent());
+            } else {
+                let next = encoded.next().unwrap_or_else(|| {
+                    bytes.clear();
+                    if let Some(step) = step {
+                        plan.write(&mut bytes, step, walk.values());
+                    }
+                    &bytes
+                });
+                let taken = match step {
+                    Some(NextStep::Statement(position, _, Some(taken))) => Some((position, taken)),
+                    _ => None,
+                };
+                let before = answer.rows;
+                answer.last_row = taken.map(|_| Vec::new());
+                let commits = step == Some(NextStep::End { rolls_back: false });
+                let exchanged = connection.exchange(next, &mut answer).await;
+                match exchanged {
+                    Ok(()) if answer.error.is_none() => {}
+                    Ok(()) if commits => break,
+                    Err(error) if commits => {
+                        return lost(op, answer, &error, connection.nothing_sent());
+                    }
+                    failed => {
+                        return not_begun_to_commit(connection, product, answer, failed).await;
+                    }
                 }
-                failed => {
-                    return not_begun_to_commit(connection, self.product, answer, failed).await;
+                if let Some((position, taken)) = taken {
+                    let row = answer.last_row.take().unwrap_or_default();
+                    let columns = plan.columns.get(position).map(Vec::as_slice).unwrap_or_default();
+                    let rows = answer.rows - before;
+                    let read = taken.check_rows(rows).and_then(|()| {
+                        walk.answer(if rows > 0 { values_of(&row, columns) } else { Vec::new() })
+                    });
+                    if let Err(why) = read {
+                        return not_continued(connection, product, answer, why).await;
+                    }
                 }
             }
+            if let Some(NextStep::End { .. }) = step {
+                break;
+            }
+            step = match walk.step() {
+                Ok(step) => Some(step),
+                Err(why) => return not_continued(connection, product, answer, why).await,
+            };
         }
-        let usable = ends_in_step(connection, self.product, &answer).await;
-        let rolls_back = step == Some(NextStep::End { rolls_back: true });
-        let mut outcome = judge(op, answer, self.product);
-        if rolls_back {
+        let usable = ends_in_step(connection, product, &answer).await;
+        let mut outcome = judge(op, answer, product);
+        if step == Some(NextStep::End { rolls_back: true }) {
             outcome = outcome.as_rolled_back();
         }
         outcome.session_usable = usable;
@@ -256,6 +289,30 @@ async fn not_begun_to_commit(
     outcome.response_bytes = bytes;
     outcome.session_usable = usable;
     outcome
+}
+
+/// It cannot go on after an answer, for this reason, and is rolled back.
+async fn not_continued(
+    connection: &mut Connection,
+    product: Product,
+    answer: Answer,
+    why: String,
+) -> Outcome {
+    let error = OpError { class: ErrorClass::Data, code: None, message: why };
+    let mut outcome = failure::failed(0, Certainty::NotApplied, error);
+    outcome.response_rows = answer.rows;
+    outcome.response_bytes = answer.bytes;
+    outcome.session_usable = ends_in_step(connection, product, &answer).await;
+    outcome
+}
+
+/// Columns of a data row, each with the position of its value.
+fn values_of(row: &[u8], columns: &[(usize, usize)]) -> Vec<(usize, Value)> {
+    let value = |(column, position): &(usize, usize)| {
+        let text = wire::text_of(row, *column);
+        (*position, text.map_or(Value::Null, |text| Value::Text(text.into())))
+    };
+    columns.iter().map(value).collect()
 }
 
 /// Whether the connection is usable after that response: no transaction is open.

@@ -133,7 +133,7 @@ impl Connection {
             let Some((tag, length)) = self.header()? else {
                 return Ok(false);
             };
-            if tag == b'D' {
+            if tag == b'D' && answer.last_row.is_none() {
                 answer.rows += 1;
                 answer.bytes += length as u64;
                 self.0.skip(length);
@@ -346,6 +346,8 @@ pub(super) struct Answer {
     pub(super) error: Option<ServerError>,
     /// Transaction status of `ReadyForQuery`: `I`, `T` or `E`.
     pub(super) status: u8,
+    /// The body of the last data row, if that is kept.
+    pub(super) last_row: Option<Vec<u8>>,
 }
 
 impl Answer {
@@ -354,6 +356,13 @@ impl Answer {
         match tag {
             b'C' => self.complete(body),
             b'E' if self.error.is_none() => self.error = Some(ServerError::read(body)),
+            b'D' => {
+                self.rows += 1;
+                self.bytes += (HEADER + body.len()) as u64;
+                let row = self.last_row.get_or_insert_default();
+                row.clear();
+                row.extend_from_slice(body);
+            }
             b'Z' => {
                 self.status = body.first().copied().unwrap_or(b'I');
                 return true;
@@ -377,6 +386,19 @@ impl Answer {
         // A negative count is that of rejected rows.
         self.applied += u64::try_from(written_rows(body)).unwrap_or(0);
     }
+}
+
+/// A column of a data row in text format; `None` for null, and if there is no such column.
+pub(super) fn text_of(row: &[u8], column: usize) -> Option<&str> {
+    let mut rest = row.get(2..)?;
+    for _ in 0..column {
+        let (length, behind) = rest.split_first_chunk::<4>()?;
+        let length = usize::try_from(i32::from_be_bytes(*length)).unwrap_or(0);
+        rest = behind.get(length..)?;
+    }
+    let (length, behind) = rest.split_first_chunk::<4>()?;
+    let length = usize::try_from(i32::from_be_bytes(*length)).ok()?;
+    std::str::from_utf8(behind.get(..length)?).ok()
 }
 
 /// The count of a command tag such as `INSERT 0 5`, `COPY 5` or CrateDB's `INSERT 0 -3`.

@@ -37,7 +37,7 @@ use highwater_driver::contract::{
 };
 use highwater_driver::target_url::TargetUrl;
 use highwater_driver::telemetry::TelemetryReader;
-use highwater_model::user_error::UserError;
+use highwater_model::user_error::{RefusedStatement, UserError};
 
 /// The driver for `sim:` URLs.
 #[derive(Debug, Clone, Copy)]
@@ -191,7 +191,17 @@ impl SimTarget {
         workload
             .ops
             .iter()
-            .map(|op| match &op.kind {
+            .enumerate()
+            .map(|(number, op)| match &op.kind {
+                BoundOpKind::Transaction(transaction)
+                    if transaction.steps.iter().any(|step| step.answer.is_some()) =>
+                {
+                    let name = &op.name;
+                    let message = format!("op `{name}` uses the answers to its statements");
+                    let hint = "a simulated database has no answers: use a real one";
+                    let place = RefusedStatement { op: number, statement: 0, position: None };
+                    Err(UserError::statement(message).with_hint(hint).about(place))
+                }
                 // A transaction is served as one query.
                 BoundOpKind::Query { .. }
                 | BoundOpKind::Literal(_)

@@ -47,9 +47,10 @@ impl SimSession {
         let mut pauses = Nanos::ZERO;
         loop {
             match walk.step() {
-                NextStep::Statement(..) => {}
-                NextStep::Pause(pause) => pauses = pauses.saturating_add(pause),
-                NextStep::End { rolls_back } => return (pauses, rolls_back),
+                Ok(NextStep::Statement(..)) => {}
+                Ok(NextStep::Pause(pause)) => pauses = pauses.saturating_add(pause),
+                Ok(NextStep::End { rolls_back }) => return (pauses, rolls_back),
+                Err(_) => return (pauses, false),
             }
         }
     }

@@ -45,8 +45,25 @@ enum PreparedOp<'c> {
     Query(Query<'c>),
     /// Prepared again for each op.
     Literal(LiteralSql),
+    Transaction(StepQueries<'c>),
+}
+
+/// A transaction and its statements.
+struct StepQueries<'c> {
+    transaction: BoundTransaction,
     /// For each of its steps, its statement if it is one.
-    Transaction(BoundTransaction, Vec<Option<Query<'c>>>),
+    queries: Vec<Option<Query<'c>>>,
+    /// For each of its steps, the columns of its answer and the positions of their values.
+    columns: Vec<Vec<(usize, usize)>>,
+}
+
+/// A statement's response.
+struct ReadRows {
+    rows: u64,
+    /// Size of the values.
+    bytes: u64,
+    /// Values of the last row, each with its position in the op.
+    taken: Vec<(usize, Value)>,
 }
 
 struct Query<'c> {
@@ -90,12 +107,26 @@ impl<'c> Statements<'c> {
                 BoundOpKind::Literal(sql) => PreparedOp::Literal(sql.clone()),
                 BoundOpKind::Transaction(transaction) => {
                     let mut all: Vec<_> = transaction.steps.iter().map(|_| None).collect();
+                    let mut columns = vec![Vec::new(); all.len()];
                     for (position, bound) in transaction.statements() {
                         let (sql, count) = (&bound.sql, bound.parameters.len());
                         let query = Query::prepare(connection, sql, count, &what, place(position));
-                        all[position] = Some(query?);
+                        let query = query?;
+                        if let Some(answer) = &transaction.steps[position].answer {
+                            let names = query.statement.column_names();
+                            let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+                            columns[position] = answer.places(&names).map_err(|why| {
+                                UserError::statement(format!("{what}: {why}"))
+                                    .about(place(position))
+                            })?;
+                        }
+                        all[position] = Some(query);
                     }
-                    PreparedOp::Transaction(transaction.clone(), all)
+                    PreparedOp::Transaction(StepQueries {
+                        transaction: transaction.clone(),
+                        queries: all,
+                        columns,
+                    })
                 }
             });
         }
@@ -117,8 +148,8 @@ impl<'c> Statements<'c> {
             (Some(PreparedOp::Insert(insert)), OpBody::Insert(batch)) => {
                 transactions.insert(insert, batch)
             }
-            (Some(PreparedOp::Transaction(transaction, queries)), OpBody::Query(values)) => {
-                transactions.several(transaction, queries, values)
+            (Some(PreparedOp::Transaction(steps)), OpBody::Query(values)) => {
+                transactions.several(steps, values)
             }
             (Some(PreparedOp::Query(query)), OpBody::Query(values)) => {
                 transactions.query(query, values)
@@ -167,12 +198,8 @@ impl<'c> Transactions<'c> {
 
     /// Runs the statements of a transaction one after the other. A transaction that may write
     /// acquires the writer lock first, as an insert does; one that only reads does not.
-    fn several(
-        &mut self,
-        transaction: &BoundTransaction,
-        queries: &mut [Option<Query<'c>>],
-        values: &[Value],
-    ) -> Outcome {
+    fn several(&mut self, steps: &mut StepQueries<'c>, values: &[Value]) -> Outcome {
+        let StepQueries { transaction, queries, columns } = steps;
         let writes = queries.iter().flatten().any(|query| query.writes);
         let _writer = writes.then(|| self.database.writer_lock.acquire());
         if self.abandoned.load(Ordering::Acquire) {
@@ -185,13 +212,14 @@ impl<'c> Transactions<'c> {
         let mut outcome = Outcome::answered(0, 0);
         let mut walk = transaction.walk(values);
         let rolls_back = loop {
-            let (position, bound) = match walk.step() {
-                NextStep::Statement(position, bound) => (position, bound),
-                NextStep::Pause(pause) => {
+            let (position, bound, answer) = match walk.step() {
+                Ok(NextStep::Statement(position, bound, answer)) => (position, bound, answer),
+                Ok(NextStep::Pause(pause)) => {
                     std::thread::sleep(Duration::from_nanos(pause.0));
                     continue;
                 }
-                NextStep::End { rolls_back } => break rolls_back,
+                Ok(NextStep::End { rolls_back }) => break rolls_back,
+                Err(why) => return self.roll_back(0, Failure::Answer(why), false),
             };
             let Some(Some(query)) = queries.get_mut(position) else {
                 continue;
@@ -199,12 +227,18 @@ impl<'c> Transactions<'c> {
             if self.abandoned.load(Ordering::Acquire) {
                 return self.roll_back(0, Failure::Abandoned, false);
             }
-            match query.read(bound.values_of(values)) {
-                Ok((rows, bytes)) => {
-                    outcome.response_rows += rows;
-                    outcome.response_bytes += bytes;
-                }
+            let taken = answer.and_then(|_| columns.get(position)).map(Vec::as_slice);
+            let read = match query.read(bound.values_of(walk.values()), taken) {
+                Ok(read) => read,
                 Err(error) => return self.roll_back(0, Failure::Sql(error), false),
+            };
+            outcome.response_rows += read.rows;
+            outcome.response_bytes += read.bytes;
+            if let Some(answer) = answer {
+                let known = answer.check_rows(read.rows).and_then(|()| walk.answer(read.taken));
+                if let Err(why) = known {
+                    return self.roll_back(0, Failure::Answer(why), false);
+                }
             }
             if query.writes {
                 outcome.rows_applied += self.connection.changes();
@@ -232,6 +266,7 @@ impl<'c> Transactions<'c> {
         }
         match failure {
             Failure::Abandoned => Outcome::unknown(op_abandoned()),
+            Failure::Answer(why) => Outcome::refused(rows, misfit(ErrorClass::Data, why)),
             Failure::Sql(error) if committing && is_unclear(&error) => {
                 Outcome::unknown(op_error(&error))
             }
@@ -291,19 +326,20 @@ impl<'c> Query<'c> {
     }
 
     fn run<'v>(&mut self, values: impl Iterator<Item = &'v Value>) -> Outcome {
-        match self.read(values) {
-            Ok((rows, bytes)) => Outcome::answered(rows, bytes),
+        match self.read(values, None) {
+            Ok(read) => Outcome::answered(read.rows, read.bytes),
             // SQLite undoes a single failed statement, except for errors below it.
             Err(error) if self.writes && is_unclear(&error) => Outcome::unknown(op_error(&error)),
             Err(error) => Outcome::refused(0, op_error(&error)),
         }
     }
 
-    /// Reads the whole response: rows, and the size of their values.
+    /// Reads the whole response: rows, the size of their values, and the values in some columns of the last row.
     fn read<'v>(
         &mut self,
         values: impl Iterator<Item = &'v Value>,
-    ) -> rusqlite::Result<(u64, u64)> {
+        taken: Option<&[(usize, usize)]>,
+    ) -> rusqlite::Result<ReadRows> {
         for (value, place) in values.zip(1..=self.statement.parameter_count()) {
             let statement = &mut self.statement;
             match value {
@@ -318,14 +354,31 @@ impl<'c> Query<'c> {
         }
         let columns = self.statement.column_count();
         let mut found = self.statement.raw_query();
-        let (mut rows, mut bytes) = (0, 0);
+        let (mut rows, mut bytes, mut taken_values) = (0, 0, Vec::new());
         while let Some(row) = found.next()? {
             rows += 1;
             for column in 0..columns {
                 bytes += size_of_value(row.get_ref(column)?);
             }
+            if let Some(taken) = taken {
+                let value = |(column, position): &(usize, usize)| {
+                    Ok((*position, value_of(row.get_ref(*column)?)))
+                };
+                taken_values = taken.iter().map(value).collect::<rusqlite::Result<_>>()?;
+            }
         }
-        Ok((rows, bytes))
+        Ok(ReadRows { rows, bytes, taken: taken_values })
+    }
+}
+
+fn value_of(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(number) => Value::Integer(number),
+        ValueRef::Real(number) => Value::Float(number),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+            Value::Text(String::from_utf8_lossy(bytes).into())
+        }
     }
 }
 
@@ -367,6 +420,8 @@ pub(super) enum Failure {
     Sql(rusqlite::Error),
     /// The op was abandoned.
     Abandoned,
+    /// An answer is not what later steps use.
+    Answer(String),
 }
 
 impl From<rusqlite::Error> for Failure {

@@ -141,6 +141,30 @@ impl Expression {
     }
 }
 
+/// The value of a text from an answer, as pgbench reads its variables.
+fn of_text(text: &str) -> Result<Value, String> {
+    let is_start = |word: &str, least: usize| {
+        text.len() >= least && word.get(..text.len()).is_some_and(|w| w.eq_ignore_ascii_case(text))
+    };
+    if text.eq_ignore_ascii_case("null") {
+        return Ok(Value::Null);
+    }
+    if is_start("true", 1) || is_start("yes", 1) || is_start("on", 2) {
+        return Ok(Value::Boolean(true));
+    }
+    if is_start("false", 1) || is_start("no", 1) || is_start("off", 2) {
+        return Ok(Value::Boolean(false));
+    }
+    if let Ok(number) = text.parse::<i64>() {
+        return Ok(Value::Integer(number));
+    }
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+    number.map(Value::Float).ok_or_else(|| {
+        let start: String = text.chars().take(40).collect();
+        format!("`{start}` is neither a number nor a truth value")
+    })
+}
+
 impl Node {
     /// Here the index is that of the expression's first random number.
     fn evaluate(&self, inputs: &Inputs<'_>) -> Result<Value, String> {
@@ -148,8 +172,10 @@ impl Node {
             Self::Constant(value) => Ok(value.clone()),
             Self::Variable(position) => {
                 let begin = inputs.begins.get(*position);
-                let value = begin.and_then(|begin| inputs.values.get(*begin));
-                Ok(value.cloned().unwrap_or(Value::Null))
+                match begin.and_then(|begin| inputs.values.get(*begin)) {
+                    Some(Value::Text(text)) => of_text(text),
+                    value => Ok(value.cloned().unwrap_or(Value::Null)),
+                }
             }
             Self::RandomSeed => Ok(Value::Integer(inputs.seed.0.cast_signed())),
             Self::DefaultSeed => {

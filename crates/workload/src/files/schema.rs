@@ -189,10 +189,16 @@ fn op() -> Value {
             ("times", shape(Shape::Integer), false),
         ],
     );
+    let columns = json!({
+        "type": "object", "description": "per parameter, the column of the answer that is its value",
+        "additionalProperties": { "type": "string" },
+    });
     let mut step = object(
         "a statement, a pause, or the ROLLBACK, perhaps with a condition",
         &[
             ("sql", text("one statement"), false),
+            ("answer", columns, false),
+            ("rows", json!({ "enum": ["one", "any"] }), false),
             ("pause_us", text("the parameter with the length of a pause in microseconds"), false),
             ("rollback", json!({ "const": true }), false),
             ("when", text("the boolean parameter for which the step is taken"), false),

@@ -59,6 +59,7 @@ generators! {
     Window,
     Plus,
     Computed,
+    Answer,
     Reference,
     Written,
 }
@@ -354,10 +355,50 @@ impl Parameter for Plus {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Computed(Expression);
 
+impl Computed {
+    pub(crate) fn expression(&self) -> &Expression {
+        &self.0
+    }
+}
+
+/// `answer`: a column in the answer to a statement of the same transaction, whose step names it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Answer {
+    /// Position of the earlier parameter whose value it has if there is no answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    otherwise: Option<usize>,
+}
+
+impl Answer {
+    pub(crate) fn otherwise(&self) -> Option<usize> {
+        self.otherwise
+    }
+}
+
+impl Parameter for Answer {
+    const SPECS: &'static [Spec] = specs!(
+        "answer", "a column in the answer to a statement of the transaction, whose step names it", TEXT,
+        [; "otherwise": Text];
+    );
+
+    fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {
+        let otherwise = match of.optional("otherwise") {
+            Some(entry) => Some(entry.position("earlier parameter", scope.parameters)?),
+            None => None,
+        };
+        of.good(Self { otherwise })
+    }
+
+    /// The op has no answer yet.
+    fn append(&self, op: &OpScope<'_>, values: &mut Vec<Value>) {
+        op.append_each(values, |_| Value::Null);
+    }
+}
+
 impl Parameter for Computed {
     const SPECS: &'static [Spec] = specs!(
         "expression", "a value in the expression language of pgbench, from earlier parameters",
-        &[ColumnType::Bigint, ColumnType::Float, ColumnType::Boolean],
+        &[ColumnType::Bigint, ColumnType::Float, ColumnType::Boolean, ColumnType::Text],
         ["value": Text;];
     );
 
@@ -383,9 +424,12 @@ impl Parameter for Computed {
                 return None;
             }
         };
+        let is_late = |position: &usize| scope.parameters.get(*position).is_some_and(|of| of.late);
         let is_text = |position: &usize| {
             let kind = kinds.get(*position);
-            matches!(kind, Some(ColumnType::Text | ColumnType::Timestamp | ColumnType::Object))
+            let is_text =
+                matches!(kind, Some(ColumnType::Text | ColumnType::Timestamp | ColumnType::Object));
+            is_text && !is_late(position)
         };
         if let Some(position) = expression.variables().into_iter().find(is_text) {
             let name = names.get(position).copied().unwrap_or_default();
@@ -393,7 +437,10 @@ impl Parameter for Computed {
             return entry.error(message, "an expression computes with these only");
         }
         let made = expression.kind();
-        if made != scope.kind && (made, scope.kind) != (ColumnType::Bigint, ColumnType::Float) {
+        let is_any = scope.kind == ColumnType::Text && expression.variables().iter().any(is_late);
+        let is_made =
+            made == scope.kind || (made, scope.kind) == (ColumnType::Bigint, ColumnType::Float);
+        if !is_any && !is_made {
             let message = format!("{} makes type `{}`", of.place, made.name());
             return entry.error(message, format!("type = \"{}\"", made.name()));
         }

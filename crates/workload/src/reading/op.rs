@@ -285,13 +285,22 @@ fn read_parameters(
         let scope =
             Scope { kind, count, entity: None, entities, tables: &tables, parameters: &earlier };
         if let Some(generator) = ParameterGenerator::read(&part, &scope) {
+            let late = match &generator {
+                ParameterGenerator::Answer(_) => true,
+                ParameterGenerator::Computed(computed) => {
+                    let mut used = computed.expression().variables().into_iter();
+                    used.any(|used| parameters.get(used).is_some_and(|of: &QueryParameter| of.late))
+                }
+                _ => false,
+            };
             earlier.push(ColumnScope {
+                late,
                 name: name.clone(),
                 kind,
                 refers: false,
                 fields: Vec::new(),
             });
-            parameters.push(QueryParameter { name, kind, count, generator });
+            parameters.push(QueryParameter { name, kind, count, generator, late });
         }
     }
     (parameters, names)

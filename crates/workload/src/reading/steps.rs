@@ -5,13 +5,14 @@ use highwater_model::op::ColumnType;
 
 use super::op::report;
 use crate::definition::QueryParameter;
+use crate::generators::parameters::ParameterGenerator;
 use crate::input::{Entry, Section};
 use crate::sql::{Control, MAX_STATEMENTS, Sql, SqlInputError};
-use crate::steps::{Action, Step};
+use crate::steps::{Action, Answer, Step, known_after};
 
 /// The keys of a step, for hints.
-const KEYS: &str =
-    "a step is a text, or a table with `sql`, `pause_us` or `rollback`, and perhaps `when`";
+const KEYS: &str = "a step is a text, or a table with `sql` and perhaps `answer`, `pause_us` or \
+                    `rollback`, and perhaps `when`";
 
 /// The steps of a transaction in one dialect; `None` if any has an error. `names` are those by which statements use the
 /// parameters.
@@ -35,7 +36,7 @@ pub(super) fn read_steps(
     let mut good = true;
     for (element, table) in elements.iter().zip(&tables) {
         let step = match table {
-            None => Some(Step { when: None, action: Action::Statement(*element) }),
+            None => Some(Step { when: None, action: Action::Statement(*element), answer: None }),
             Some(table) => read_step(table, parameters),
         };
         let Some(step) = step else {
@@ -69,15 +70,17 @@ pub(super) fn read_steps(
     }
     let sql = read_texts(entry, place, &texts, &steps, parameters, names)?;
     let mut sql = sql.into_iter();
-    let of_step = |Step { when, action }| {
+    let of_step = |Step { when, action, answer }| {
         let action = match action {
             Action::Statement(_) => Action::Statement(sql.next()?),
             Action::Pause(value) => Action::Pause(value),
             Action::RollBack => Action::RollBack,
         };
-        Some(Step { when, action })
+        Some(Step { when, action, answer })
     };
-    steps.into_iter().map(of_step).collect()
+    let steps: Vec<Step> = steps.into_iter().map(of_step).collect::<Option<_>>()?;
+    check_answers(&steps, parameters, &elements, place)?;
+    Some(steps)
 }
 
 /// A step that is a table.
@@ -96,8 +99,74 @@ fn read_step<'s>(of: &'s Section<'_>, parameters: &[QueryParameter]) -> Option<S
         (None, None, Some(entry)) if entry.is_true() => Action::RollBack,
         _ => return of.error(format!("{} does nothing, or more than one thing", of.place), KEYS),
     };
+    let answer = match of.section("answer") {
+        Some(part) => Some(read_answer(of, &part, parameters)?),
+        None => None,
+    };
+    if answer.is_some() && !matches!(action, Action::Statement(_)) {
+        return of.error(format!("{} has an answer but no statement", of.place), KEYS);
+    }
     of.finish();
-    of.good(Step { when, action })
+    of.good(Step { when, action, answer })
+}
+
+/// The columns of an answer, each with the parameter that it becomes.
+fn read_answer(
+    of: &Section<'_>,
+    part: &Section<'_>,
+    parameters: &[QueryParameter],
+) -> Option<Answer> {
+    let mut columns = Vec::new();
+    for entry in part.entries() {
+        let position = entry.key_position("parameter", parameters)?;
+        let is_answer = |of: &QueryParameter| matches!(of.generator, ParameterGenerator::Answer(_));
+        if !parameters.get(position).is_some_and(is_answer) {
+            let message = format!("parameter `{}` is not one of an answer", entry.key);
+            return entry.error(message, "give it generator = \"answer\"");
+        }
+        columns.push((position, entry.text()?));
+    }
+    let rows = [("one", false), ("any", true)];
+    let any_rows = match of.optional("rows") {
+        Some(entry) => entry.word("number of rows", &rows)?,
+        None => false,
+    };
+    Some(Answer { columns, any_rows })
+}
+
+/// Each value from an answer comes from one step, and is used in later ones.
+fn check_answers(
+    steps: &[Step],
+    parameters: &[QueryParameter],
+    elements: &[Entry<'_>],
+    place: &str,
+) -> Option<()> {
+    let after = known_after(steps, parameters);
+    let given = steps.iter().flat_map(|step| step.answer.iter().flat_map(|of| &of.columns));
+    for (position, parameter) in parameters.iter().enumerate() {
+        let is_answer = matches!(parameter.generator, ParameterGenerator::Answer(_));
+        let times = given.clone().filter(|(of, _)| *of == position).count();
+        if is_answer && times != 1 {
+            let message =
+                format!("`:{}` is in the answers of {times} steps of {place}", parameter.name);
+            return elements.first()?.error(message, "name it in `answer` of one step");
+        }
+    }
+    for (number, step) in steps.iter().enumerate() {
+        let known = |position: usize| after.get(position).copied().flatten();
+        let is_early = |position: usize| known(position).is_some_and(|after| after >= number);
+        let uses = |position: &usize| {
+            step.when == Some(*position)
+                || step.action == Action::Pause(*position)
+                || step.statement().is_some_and(|sql| sql.uses(*position))
+        };
+        let early = (0..parameters.len()).filter(uses).find(|position| is_early(*position));
+        if let Some(parameter) = early.and_then(|position| parameters.get(position)) {
+            let message = format!("`:{}` is not known before this step of {place}", parameter.name);
+            return elements.get(number)?.error(message, "use it after the step with its answer");
+        }
+    }
+    Some(())
 }
 
 /// The position of a parameter with one value of one of these types.
@@ -128,7 +197,9 @@ fn read_texts(
         let position = parameters.iter().position(|parameter| parameter.name == name);
         position.is_some_and(|position| {
             steps.iter().any(|step| {
+                let given = step.answer.iter().flat_map(|answer| &answer.columns);
                 step.when == Some(position)
+                    || given.into_iter().any(|(of, _)| *of == position)
                     || matches!(step.action, Action::Pause(value) if value == position)
             })
         })

@@ -334,7 +334,7 @@ fn commands_that_an_op_cannot_have_are_refused_with_the_reason() {
         ("\\shell ls\nSELECT 1", 1, program),
         ("\\setshell x ls\nSELECT 1", 1, program),
         ("SELECT 1\n\\Sleep 1 s", 2, "`\\sleep` outside of a transaction"),
-        ("BEGIN;\nSELECT 1 AS a \\gset\nEND;", 2, "`\\gset` is not supported"),
+        ("BEGIN;\n\\startpipeline\nSELECT 1;\nEND;", 2, "`\\startpipeline` is not supported"),
         ("SELECT 1\n\\nonsense", 2, "unknown command `\\nonsense`"),
     ] {
         let found = WorkloadSpec::from_scripts(&[script("q", text, 1)], &owned(&[])).unwrap_err();
@@ -353,4 +353,77 @@ fn savepoints_divide_a_transaction() {
     let texts: Vec<&str> =
         statements.statements().map(|(_, statement)| statement.sql.as_str()).collect();
     assert_eq!(texts, ["SAVEPOINT s", "DELETE FROM t", "ROLLBACK TO s", "RELEASE s", "SELECT 1"]);
+}
+
+/// Of pgbench's documentation: its three built-in scripts and its examples, each of which runs, or says why not.
+#[test]
+fn every_script_of_pgbench_s_documentation_runs_or_is_refused_with_the_reason() {
+    let sets = "\\set aid random(1, 100000 * :scale)\n\\set bid random(1, 1 * :scale)\n\
+                \\set tid random(1, 10 * :scale)\n\\set delta random(-5000, 5000)\n";
+    let update = "UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid";
+    let select = "SELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n";
+    let history = "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) \
+                   VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);\n";
+    let tellers = "UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :tid;\n\
+                   UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bid = :bid;\n";
+    let returning = format!("{update}\n  RETURNING abalance \\gset\n");
+    for (text, refused) in [
+        (format!("{sets}BEGIN;\n{update};\n{select}{tellers}{history}END;"), None),
+        (format!("{sets}BEGIN;\n{update};\n{select}{history}END;"), None),
+        (format!("\\set aid random(1, 100000 * :scale)\n{select}"), None),
+        (
+            "\\set ntellers 10 * :scale\n\\set aid (1021 * random(1, 100000 * :scale)) % \\\n           \
+             (100000 * :scale) + 1\n\\set divx CASE WHEN :scale <> 0 THEN 6/:scale ELSE NULL END\n\
+             SELECT :ntellers, :aid, :divx"
+                .to_owned(),
+            None,
+        ),
+        (
+            "\\set size 1000000 * :scale\n\\set r random_zipfian(1, :size, 1.07)\n\
+             \\set k 1 + permute(:r, :size)\n\\set k1 1 + permute(:r, :size, :default_seed + 321)\n\
+             SELECT :k, :k1"
+                .to_owned(),
+            None,
+        ),
+        (format!("{sets}BEGIN;\n{returning}SELECT :abalance;\n\\sleep 10 ms\nEND;"), None),
+        // As it is in the documentation.
+        (
+            format!("{sets}{returning}SELECT 1 \\;\nSELECT 2 AS two, 3 AS three \\gset p_\n"),
+            Some("`\\;` sends several statements as one request"),
+        ),
+        (
+            format!("{sets}{returning}SELECT 2 AS two, 3 AS three \\gset p_\n"),
+            Some("more than one statement"),
+        ),
+        (
+            "SELECT 1 AS one \\;\nSELECT 2 AS two, :scale AS three \\aset".to_owned(),
+            Some("`\\;` sends several statements as one request"),
+        ),
+        (
+            "\\setshell x command literal_argument :scale ::literal\nSELECT :x".to_owned(),
+            Some("runs a program on the load generator"),
+        ),
+        (
+            "\\shell command literal_argument :scale ::literal\nSELECT 1".to_owned(),
+            Some("runs a program on the load generator"),
+        ),
+        (
+            "\\startpipeline\nSELECT :scale;\n\\endpipeline".to_owned(),
+            Some("`\\startpipeline` is not supported"),
+        ),
+    ] {
+        let script = Script { name: "q", text: &text, weight: 1 };
+        let read = WorkloadSpec::from_scripts(&[script], &owned(&[("scale", "3")]));
+        match (read, refused) {
+            (Ok(spec), None) => {
+                spec.instantiate(&owned(&[("scale", "3")]), Seed(1)).unwrap();
+            }
+            (Err(errors), Some(reason)) => {
+                let messages: Vec<&str> =
+                    errors.iter().map(|(_, error)| error.message.as_str()).collect();
+                assert!(messages.iter().any(|found| found.contains(reason)), "{text}: {messages:?}");
+            }
+            (read, refused) => panic!("{text}: {refused:?} {read:?}"),
+        }
+    }
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::input_errors::shown;
 use super::{owned, parsed, values};
 use crate::{Script, Workload, WorkloadSpec};
-use highwater_model::op::{BoundOpKind, PlaceholderStyle};
+use highwater_model::op::{BoundOpKind, PlaceholderStyle, Value};
 use highwater_model::transaction::NextStep;
 use highwater_model::units::Seed;
 
@@ -17,16 +17,36 @@ fn of_script(text: &str, settings: &[(&str, &str)]) -> Workload {
 
 /// The steps of an op: statements with the values of their parameters, pauses, and the end.
 fn taken(workload: &Workload, index: u64) -> String {
+    taken_with(workload, index, &[])
+}
+
+/// The same where each answer has one row of these columns; an error in the place of the rest.
+fn taken_with(workload: &Workload, index: u64, row: &[(&str, &str)]) -> String {
     let bound = workload.bind(&["x".to_owned()], PlaceholderStyle::Dollar).unwrap();
     let BoundOpKind::Transaction(transaction) = &bound.ops[0].kind else { panic!() };
     let values = values(workload, index);
     let mut walk = transaction.walk(&values);
     let mut steps = Vec::new();
     loop {
-        steps.push(match walk.step() {
-            NextStep::Statement(_, statement) => {
-                let values = statement.values_of(&values).map(|value| format!(" {value:?}"));
-                format!("{}{}", statement.sql, values.collect::<String>())
+        let step = match walk.step() {
+            Ok(step) => step,
+            Err(why) => return steps.join("; ") + "; " + &why,
+        };
+        steps.push(match step {
+            NextStep::Statement(_, statement, answer) => {
+                let values = statement.values_of(walk.values());
+                let values: String = values.map(|value| format!(" {value:?}")).collect();
+                if let Some(answer) = answer {
+                    let names: Vec<String> =
+                        row.iter().map(|(name, _)| (*name).to_owned()).collect();
+                    let columns = answer.places(&names).unwrap().into_iter();
+                    let columns = columns.map(|(at, to)| (to, Value::Text(row[at].1.into())));
+                    if let Err(why) = walk.answer(columns.collect()) {
+                        steps.push(statement.sql.clone());
+                        return steps.join("; ") + "; " + &why;
+                    }
+                }
+                format!("{}{values}", statement.sql)
             }
             NextStep::Pause(time) => format!("{} us", time.0 / 1_000),
             NextStep::End { rolls_back } => {
@@ -192,6 +212,149 @@ fn lines_about_branches_and_pauses_are_refused_at_their_place() {
     }
 }
 
+/// One answer: `a` is 7, `b` a text, `n` null.
+const ROW: [(&str, &str); 3] = [("a", "7"), ("b", "x y"), ("n", "null")];
+
+#[test]
+fn columns_of_an_answer_are_variables_of_later_steps() {
+    let text = |value: &str| format!("{:?}", Value::Text(value.into()));
+    let (seven, words) = (text("7"), text("x y"));
+    for (text, expected) in [
+        ("SELECT a \\gset\nS :a;", format!("SELECT a; S $1 {seven}; commit")),
+        ("SELECT a, b\n\\gset\nS :b :a;", format!("SELECT a, b; S $1 $2 {words} {seven}; commit")),
+        ("SELECT a; \\gset\nS :a;", format!("SELECT a; S $1 {seven}; commit")),
+        ("SELECT a \\gset p_\nS :p_a;", format!("SELECT a; S $1 {seven}; commit")),
+        ("SELECT a \\aset\nS :a;", format!("SELECT a; S $1 {seven}; commit")),
+        // The value before the answer, and after it.
+        (
+            "\\set a 1\nT :a;\nSELECT a \\gset\nS :a;",
+            format!("T $1 Integer(1); SELECT a; S $1 {seven}; commit"),
+        ),
+        (
+            "SELECT a \\gset\nS :a;\n\\set a 2\nT :a;",
+            format!("SELECT a; S $1 {seven}; T $1 Integer(2); commit"),
+        ),
+        // What a condition names is no column.
+        (
+            "\\set a 1\nSELECT b FROM t WHERE a = 1 \\gset\nS :a :b;",
+            format!("SELECT b FROM t WHERE a = 1; S $1 $2 Integer(1) {words}; commit"),
+        ),
+        (
+            "\\set a 1\nSELECT a + 1 AS b, f(a) \\gset\nS :a :b;",
+            format!("SELECT a + 1 AS b, f(a); S $1 $2 Integer(1) {words}; commit"),
+        ),
+        (
+            "\\set b 1\nUPDATE t SET b = 2 RETURNING a \\gset\nS :a;",
+            format!("UPDATE t SET b = 2 RETURNING a; S $1 {seven}; commit"),
+        ),
+        // The answer whose statement names the column.
+        (
+            "SELECT a \\gset\nSELECT b \\gset\nS :a :b;",
+            format!("SELECT a; SELECT b; S $1 $2 {seven} {words}; commit"),
+        ),
+        ("SELECT * \\gset\nS :a;", format!("SELECT *; S $1 {seven}; commit")),
+        // Expressions, conditions, and pauses that follow from it.
+        (
+            "SELECT a \\gset\n\\set c :a * 2 + 1\nS :c;",
+            "SELECT a; S $1 Integer(15); commit".to_owned(),
+        ),
+        (
+            "SELECT a \\gset\n\\set c :a / 2.0\nS :c;",
+            "SELECT a; S $1 Float(3.5); commit".to_owned(),
+        ),
+        ("SELECT a \\gset\n\\if :a > 6\nS;\n\\else\nT;\n\\endif", "SELECT a; S; commit".to_owned()),
+        ("SELECT n \\gset\n\\if :n\nS;\n\\else\nT;\n\\endif", "SELECT n; T; commit".to_owned()),
+        ("SELECT a \\gset\n\\sleep :a ms", "SELECT a; 7000 us; commit".to_owned()),
+        // A branch that is not taken gets no answer: what was set before stays.
+        (
+            "\\set a 1\n\\if false\nSELECT a \\gset\n\\endif\n\\set c :a + 1\nS :a :c;",
+            "S $1 $2 Integer(1) Integer(2); commit".to_owned(),
+        ),
+        ("\\if false\nSELECT a \\gset\n\\endif\nS :a;", "S $1 Null; commit".to_owned()),
+        (
+            "SELECT a \\gset\n\\if :a = 7\nROLLBACK;\n\\else\nEND;\n\\endif",
+            "SELECT a; rollback".to_owned(),
+        ),
+        (
+            "SELECT b \\gset\n\\set c :b + 1\nS :c;",
+            "SELECT b; `:c` cannot be computed: `x y` is neither a number nor a truth value"
+                .to_owned(),
+        ),
+        (
+            "SELECT 'a \\gset', a \\gset\nS :a;",
+            format!("SELECT 'a \\gset', a; S $1 {seven}; commit"),
+        ),
+    ] {
+        let ends = if text.contains("ROLLBACK") { "" } else { "END;" };
+        let workload = of_script(&format!("BEGIN;\n{text}\n{ends}"), &[]);
+        assert_eq!(taken_with(&workload, 0, &ROW), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_follows_from_an_answer_is_random_by_seed_and_index_alone() {
+    let text = "\\set r random(1, 1000000)\nBEGIN;\nSELECT a \\gset\n\\set s random(1, 1000000) + 0 * :a\n\
+                S :r :s;\nEND;";
+    let workload = of_script(text, &[]);
+    let found: Vec<String> = (0..50).map(|index| taken_with(&workload, index, &ROW)).collect();
+    let again: Vec<String> = (0..50).map(|index| taken_with(&workload, index, &ROW)).collect();
+    assert_eq!(found, again);
+    let mut values: Vec<&str> = found.iter().flat_map(|op| op.split("Integer").skip(1)).collect();
+    values.sort_unstable();
+    values.dedup();
+    // Of 100 numbers of a million, two are equal with a probability of 0.5 %; the seed is fixed.
+    assert_eq!(values.len(), 100);
+}
+
+#[test]
+fn answers_that_no_step_can_use_are_refused_at_their_place() {
+    for (text, expected) in [
+        ("BEGIN;\n\\gset\nS;\nEND;", "2:1 `\\gset` follows no statement"),
+        ("BEGIN;\nS \\gset\n\\gset x_\nEND;", "3:1 `\\gset` follows no statement"),
+        ("BEGIN;\nS :a;\nT AS a \\gset\nEND;", "2:3 `:a` is not set"),
+        ("BEGIN;\nS \\; T \\gset\nEND;", "2:3 `\\;` sends several statements as one request"),
+        ("SELECT 1 AS a \\gset", "1:15 an answer is used outside of a transaction"),
+    ] {
+        let found = refused(text);
+        assert!(found[0].ends_with(expected), "{text}: {found:?}");
+    }
+}
+
+#[test]
+fn a_workload_file_names_the_columns_of_an_answer() {
+    let file = FILE
+        .replace("{ name = \"pause\"", "{ name = \"stock\", type = \"text\", generator = \"answer\" },\n    \
+            { name = \"is_empty\", type = \"boolean\", generator = \"expression\", value = \":stock < 8\" },\n    { name = \"pause\"")
+        .replace("\"A :n (:ids)\"", "{ sql = \"A :n (:ids)\", answer = { stock = \"a\" }, rows = \"any\" }")
+        .replace("rollback = true, when = \"is_one\"", "rollback = true, when = \"is_empty\"");
+    let workload = parsed(&file).instantiate(&owned(&[]), Seed(1)).unwrap();
+    for index in 0..20 {
+        let found = taken_with(&workload, index, &ROW);
+        assert!(found.starts_with("A $1 ($2, $3)") && found.ends_with("rollback"), "{found}");
+    }
+    let early = file.replace("rollback = true, when = \"is_empty\"", "rollback = true").replace(
+        "    { sql = \"A",
+        "    { pause_us = \"pause\", when = \"is_empty\" },\n    { sql = \"A",
+    );
+    insta::assert_snapshot!(shown(&early), @r#"
+    18:5 «{ pause_us = "pause", wh» `:is_empty` is not known before this step of `transaction` of op `op` for `any`
+        use it after the step with its answer
+    "#);
+    let twice = file.replace(
+        "\"is_one\" },\n    { pause_us",
+        "\"is_one\", answer = { stock = \"b\", n = \"c\" } },\n    { pause_us",
+    );
+    insta::assert_snapshot!(shown(&twice), @r#"
+    19:70 «"c"» parameter `n` is not one of an answer
+        give it generator = "answer"
+    "#);
+    let twice = twice.replace(", n = \"c\"", "");
+    insta::assert_snapshot!(shown(&twice), @r#"
+    18:5 «{ sql = "A :n (:ids)", a» `:stock` is in the answers of 2 steps of `transaction` of op `op` for `any`
+        name it in `answer` of one step
+    "#);
+}
+
 proptest! {
     /// Whatever the conditions are, an op takes the steps that an interpreter of the lines takes.
     #[test]
@@ -302,11 +465,11 @@ fn wrong_steps_of_a_file_are_reported_at_their_places() {
     17:25 «"n"» `when` names `n`, which is not one `boolean`
         give the parameter that type, and `count` 1
     17:32 «{}» a step of `transaction` of op `op` for `any` does nothing, or more than one thing
-        a step is a text, or a table with `sql`, `pause_us` or `rollback`, and perhaps `when`
+        a step is a text, or a table with `sql` and perhaps `answer`, `pause_us` or `rollback`, and perhaps `when`
     18:5 «{ pause_us = "ids", sql » a step of `transaction` of op `op` for `any` does nothing, or more than one thing
-        a step is a text, or a table with `sql`, `pause_us` or `rollback`, and perhaps `when`
+        a step is a text, or a table with `sql` and perhaps `answer`, `pause_us` or `rollback`, and perhaps `when`
     18:38 «{ slp = 1 }» a step of `transaction` of op `op` for `any` does nothing, or more than one thing
-        a step is a text, or a table with `sql`, `pause_us` or `rollback`, and perhaps `when`
+        a step is a text, or a table with `sql` and perhaps `answer`, `pause_us` or `rollback`, and perhaps `when`
     19:26 «"D"» `transaction` of op `op` for `any` has a step after its ROLLBACK
         the ROLLBACK is the last step, perhaps with `when`: else the transaction commits
     19:39 «"ROLLBACK"» `transaction` of op `op` for `any` begins or ends a transaction itself

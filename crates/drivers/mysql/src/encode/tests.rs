@@ -101,7 +101,8 @@ fn many_lines_are_split_into_packets_whose_numbers_wrap() {
 
 #[test]
 fn values_of_a_query_replace_their_numbers() {
-    let plan = Plan::Query(PreparedStatement { id: 1, values: vec![1, 0, 1, 9] });
+    let plan =
+        Plan::Query(PreparedStatement { id: 1, values: vec![1, 0, 1, 9], columns: Vec::new() });
     let op = Op {
         id: OpId(0),
         index: 0,

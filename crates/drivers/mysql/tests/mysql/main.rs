@@ -13,3 +13,4 @@ mod failing;
 mod galera;
 mod inserting;
 mod refusing;
+mod steps;

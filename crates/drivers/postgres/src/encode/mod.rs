@@ -106,6 +106,35 @@ pub(super) struct TransactionPlan {
     pub(super) transaction: BoundTransaction,
     /// For each of its steps, its statement if it is one.
     pub(super) prepared: Vec<Option<PreparedStatement>>,
+    /// For each of its steps, the columns of its answer and the positions of their values.
+    pub(super) columns: Vec<Vec<(usize, usize)>>,
+}
+
+impl TransactionPlan {
+    /// Writes the request for a step.
+    pub(super) fn write(&self, out: &mut Vec<u8>, step: NextStep<'_>, values: &[Value]) {
+        match step {
+            NextStep::Statement(position, statement, _) => {
+                if let Some(Some(prepared)) = self.prepared.get(position) {
+                    bind_query(out, prepared, statement.values_of(values));
+                    out.extend_from_slice(&EXECUTE_SYNC);
+                }
+            }
+            NextStep::Pause(_) => {}
+            NextStep::End { rolls_back: true } => self.bracket(out, ROLLBACK, "ROLLBACK"),
+            NextStep::End { rolls_back: false } => self.bracket(out, COMMIT, "COMMIT"),
+        }
+    }
+
+    /// Writes a statement that begins or ends the transaction.
+    fn bracket(&self, out: &mut Vec<u8>, name: &str, sql: &str) {
+        let unnamed = self.prepared.iter().flatten().any(|prepared| prepared.name.is_empty());
+        if unnamed {
+            parse(out, "", sql, &[]);
+        }
+        run_prepared(out, if unnamed { "" } else { name });
+        out.extend_from_slice(&SYNC);
+    }
 }
 
 /// A prepared statement.
@@ -198,30 +227,15 @@ pub(super) fn encode(plans: &[Plan], op: &Op, out: &mut Vec<u8>) {
     }
 }
 
-/// One exchange per statement, so that each can wait for the response to the previous one.
+/// One exchange per statement, so that each can wait for the response to the previous one, up to a statement whose answer
+/// later steps use.
 fn transaction(out: &mut Vec<u8>, plan: &TransactionPlan, values: &[Value]) {
-    let mut prepared = plan.prepared.iter().flatten();
-    let unnamed = prepared.any(|prepared| prepared.name.is_empty());
-    let bracket = |out: &mut Vec<u8>, name: &str, sql: &str| {
-        if unnamed {
-            parse(out, "", sql, &[]);
-        }
-        run_prepared(out, if unnamed { "" } else { name });
-        out.extend_from_slice(&SYNC);
-    };
-    bracket(out, BEGIN, "BEGIN");
+    plan.bracket(out, BEGIN, "BEGIN");
     let mut walk = plan.transaction.walk(values);
-    loop {
-        match walk.step() {
-            NextStep::Statement(position, statement) => {
-                if let Some(Some(prepared)) = plan.prepared.get(position) {
-                    bind_query(out, prepared, statement.values_of(values));
-                    out.extend_from_slice(&EXECUTE_SYNC);
-                }
-            }
-            NextStep::Pause(_) => {}
-            NextStep::End { rolls_back: true } => return bracket(out, ROLLBACK, "ROLLBACK"),
-            NextStep::End { rolls_back: false } => return bracket(out, COMMIT, "COMMIT"),
+    while let Ok(step) = walk.step() {
+        plan.write(out, step, values);
+        if matches!(step, NextStep::Statement(_, _, Some(_)) | NextStep::End { .. }) {
+            return;
         }
     }
 }

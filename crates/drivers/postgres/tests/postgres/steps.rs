@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 
 use highwater_driver::Target;
-use highwater_model::outcome::{Certainty, Outcome};
+use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
 use highwater_model::units::Seed;
 use highwater_testing::postgres::Postgres;
 use highwater_workload::{OpContext, Script, WorkloadSpec};
@@ -14,7 +14,7 @@ use highwater_workload::{OpContext, Script, WorkloadSpec};
 use crate::client::{Client, on_server};
 
 /// What pgbench's documentation leaves open: truth, order, and variables of branches that are not taken.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 16] = [
     "\\if 1\nINSERT INTO seen VALUES ('one');\n\\else\nINSERT INTO seen VALUES ('else');\n\\endif",
     "\\if 0.0\nINSERT INTO seen VALUES ('zero');\n\\elif null\nINSERT INTO seen VALUES ('null');\n\
      \\elif 0.5\nINSERT INTO seen VALUES ('half');\n\\else\nINSERT INTO seen VALUES ('else');\n\\endif",
@@ -29,6 +29,15 @@ const SCRIPTS: [&str; 9] = [
     "INSERT INTO seen VALUES ('lost');\n\\if not :yes\nEND;\n\\else\nABORT;\n\\endif",
     "SAVEPOINT s;\nINSERT INTO seen VALUES ('lost');\nROLLBACK TO s;\n\\sleep 10 ms\n\
      INSERT INTO seen VALUES ('kept');\nROLLBACK AND NO CHAIN;",
+    "SELECT 7 AS a, 'x' AS b \\gset\nINSERT INTO seen VALUES (:a), (:b);",
+    "SELECT 7 AS a \\gset p_\n\\set b :p_a * 2\nINSERT INTO seen VALUES (:b);",
+    "\\set a 1\nINSERT INTO seen VALUES (:a);\nSELECT 2 AS a\n\\gset\nINSERT INTO seen VALUES (:a);",
+    "SELECT 5 AS n \\gset\n\\if :n > 4\nINSERT INTO seen VALUES ('over');\n\\else\n\
+     INSERT INTO seen VALUES ('under');\n\\endif",
+    "SELECT generate_series(1, 3) AS a \\aset\nINSERT INTO seen VALUES (:a);",
+    "\\set a 9\nSELECT 1 AS a WHERE false \\aset\nINSERT INTO seen VALUES (:a);",
+    "INSERT INTO seen VALUES ('new') RETURNING step || '!' AS s \\gset\n\
+     INSERT INTO seen VALUES (:s);\nSELECT true AS t \\gset\n\\if :t\nEND;\n\\else\nROLLBACK;\n\\endif",
 ];
 
 /// A whole script: those without an end commit.
@@ -40,7 +49,8 @@ fn whole(steps: &str) -> String {
 /// pgbench runs a script once.
 pub(crate) fn pgbench(server: &Postgres, script: &str) -> Output {
     let mut command = Command::new(server.client_program("pgbench"));
-    command.args(["-n", "-t", "1", "-D", "yes=true", "-f", "-"]);
+    // As we do: statements are prepared, so that a text of an answer needs no quotes.
+    command.args(["-n", "-M", "prepared", "-t", "1", "-D", "yes=true", "-f", "-"]);
     command.arg(server.url("postgres", "postgres"));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -89,7 +99,24 @@ fn steps_are_those_that_pgbench_takes() {
             assert_eq!(outcome.rolled_back, theirs.is_empty(), "{script}: {outcome:?}");
             all.push(theirs);
         }
-        let expected = ["one", "half", "2", "1", "over 5", "first second", "kept", "", ""];
+        let expected = [
+            "one",
+            "half",
+            "2",
+            "1",
+            "over 5",
+            "first second",
+            "kept",
+            "",
+            "",
+            "7 x",
+            "14",
+            "1 2",
+            "over",
+            "3",
+            "9",
+            "new new!",
+        ];
         assert_eq!(all, expected);
     });
 }
@@ -122,5 +149,39 @@ fn a_pause_holds_the_transaction_open() {
         // The server's transaction began before the pause.
         let held = "SELECT step::interval >= '150 ms' FROM seen";
         assert_eq!(server.sql("postgres", held), "t");
+    });
+}
+
+#[test]
+fn an_answer_without_its_one_row_fails_the_transaction_and_not_the_session() {
+    on_server(None, async |server, target| {
+        server.sql("postgres", SEEN);
+        for (query, why) in [
+            ("SELECT 1 AS a WHERE false", "expected one row, got 0"),
+            ("SELECT generate_series(1, 2) AS a", "expected one row, got 2"),
+        ] {
+            let script = format!(
+                "BEGIN;\nINSERT INTO seen VALUES ('lost');\n{query} \\gset\n\
+                 INSERT INTO seen VALUES (:a);\nEND;"
+            );
+            let theirs = pgbench(&server, &script);
+            assert!(String::from_utf8_lossy(&theirs.stderr).contains(why), "{theirs:?}");
+            let outcome = ours(target.as_ref(), &script).await.unwrap();
+            assert_eq!(outcome.certainty, Certainty::NotApplied);
+            assert!(outcome.session_usable && !outcome.rolled_back);
+            let error = outcome.error.unwrap();
+            assert_eq!((error.class, error.message.as_str()), (ErrorClass::Data, why));
+            assert_eq!(seen(&server), "");
+        }
+        let script = "BEGIN;\nSELECT 'x' AS a \\gset\n\\set b :a + 1\nSELECT :b;\nEND;";
+        let error = ours(target.as_ref(), script).await.unwrap().error.unwrap();
+        let why = "`:b` cannot be computed: `x` is neither a number nor a truth value";
+        assert_eq!((error.class, error.message.as_str()), (ErrorClass::Data, why));
+        // A column that the statement does not return is found before any load.
+        let script = "BEGIN;\nSELECT 1 AS a, 2 \\gset\nSELECT :b;\nEND;";
+        let error = ours(target.as_ref(), script).await.unwrap_err();
+        let why = "op `script`, statement 1: the statement returns no column `b` for a later value; \
+                   it returns `a`, `?column?`";
+        assert!(error.contains(why), "{error}");
     });
 }

@@ -14,12 +14,12 @@ use std::ops::Range;
 use super::WorkloadSpec;
 use crate::rows::quoted;
 use crate::sql::{Control, MAX_STATEMENTS, Sql, SqlInputError, Token, statements, tokens};
-use crate::steps::{Action, Step};
+use crate::steps::{Action, Answer, Step};
 use highwater_model::plan::Unit;
 use highwater_model::user_error::{UserError, one_line, suggest};
 
 use self::branches::{Branches, EndError, Refused};
-use self::variables::{SetError, Uses, Variables};
+use self::variables::{GivenAnswer, SetError, Uses, Variables};
 
 /// An SQL file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,8 +146,13 @@ impl ScriptReader<'_> {
         self.check(&sql, &inner);
         let names = self.variables.unique_names();
         if begins {
+            let answers = &self.variables.answers;
             let all = steps.into_iter().map(|(place, step)| Step {
                 when: step.when,
+                answer: answers
+                    .iter()
+                    .find(|of| of.statement == place.start)
+                    .map(|of| Answer { columns: of.columns.clone(), any_rows: of.any_rows }),
                 action: match step.action {
                     Action::Statement(()) => {
                         Action::Statement(renamed(&sql, &place, &uses, &names))
@@ -185,6 +190,7 @@ impl ScriptReader<'_> {
         while let Some((number, line)) = lines.next() {
             if !line.trim_start().starts_with('\\') {
                 sql.push_str(line);
+                self.answer_in_line(&mut sql, at, number + 1);
                 at += line.len();
                 continue;
             }
@@ -197,7 +203,14 @@ impl ScriptReader<'_> {
             }
             let whole = text.get(at..end).unwrap_or_default();
             let command = whole.trim_start().trim_start_matches('\\').trim();
-            let ends = self.command(command, at..at + whole.trim_end().len(), number + 1);
+            let span = at..at + whole.trim_end().len();
+            let ends = match answer_command(command) {
+                Some(any_rows) => {
+                    self.answer(&sql, any_rows, command, &span, number + 1);
+                    true
+                }
+                None => self.command(command, span, number + 1),
+            };
             let mut blank = whole.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' });
             if ends {
                 blank.next();
@@ -212,7 +225,66 @@ impl ScriptReader<'_> {
         sql
     }
 
-    /// Reports commands at the end of a statement, such as `\gset`.
+    /// Reads `\gset` or `\aset` behind a statement in the last line of the text, which begins at a byte position.
+    fn answer_in_line(&mut self, sql: &mut String, line_at: usize, line: usize) {
+        let is_command = |place: &Range<usize>| {
+            place.start >= line_at
+                && sql.get(place.start..).is_some_and(|rest| rest.starts_with('\\'))
+        };
+        let Some(place) = tokens(sql).map(|(place, _)| place).find(is_command) else {
+            return;
+        };
+        let rest = sql.get(place.start..).unwrap_or_default();
+        let command = rest.trim_start_matches('\\').trim().to_owned();
+        let span = place.start..place.start + rest.trim_end().len();
+        if let Some(any_rows) = answer_command(&command) {
+            let blank = rest.bytes().skip(1).map(|byte| if byte == b'\n' { '\n' } else { ' ' });
+            let blank: String = blank.collect();
+            sql.truncate(place.start);
+            self.answer(sql, any_rows, &command, &span, line);
+            sql.push(';');
+            sql.push_str(&blank);
+        }
+    }
+
+    /// Notes which statement a `\gset` or `\aset` belongs to: the last one of this text.
+    fn answer(
+        &mut self,
+        sql: &str,
+        any_rows: bool,
+        command: &str,
+        span: &Range<usize>,
+        line: usize,
+    ) {
+        let mut words = command.split_whitespace();
+        let word = words.next().unwrap_or_default().to_owned();
+        let prefix = words.next().unwrap_or_default().to_owned();
+        let statement = statements(sql).pop();
+        let text = statement.clone().and_then(|place| sql.get(place)).unwrap_or_default();
+        let of_rows = !text.is_empty() && Control::parse(text).is_none();
+        let is_taken = self
+            .variables
+            .answers
+            .iter()
+            .any(|of| Some(of.statement) == statement.as_ref().map(|s| s.start));
+        let Some(statement) = statement.filter(|_| of_rows && !is_taken) else {
+            let hint = "write it behind a statement that returns a row";
+            self.report(span.clone(), format!("`\\{word}` follows no statement"), hint);
+            return;
+        };
+        self.variables.answers.push(GivenAnswer {
+            statement: statement.start,
+            at: span.start,
+            line,
+            prefix,
+            any_rows,
+            branch: self.branches.condition(statement.start),
+            words: returned(text),
+            columns: Vec::new(),
+        });
+    }
+
+    /// Reports commands at the end of a statement, such as `\;`.
     fn refuse_commands_in(&mut self, sql: &str) {
         for (place, _) in tokens(sql) {
             let rest = sql.get(place.start..).unwrap_or_default();
@@ -280,7 +352,10 @@ impl ScriptReader<'_> {
                         let message = "this begins, ends or divides a transaction inside another";
                         self.report(place.clone(), message, hint);
                     }
-                    steps.push((place.clone(), Step { when, action: Action::Statement(()) }));
+                    steps.push((
+                        place.clone(),
+                        Step { when, action: Action::Statement(()), answer: None },
+                    ));
                     false
                 }
             };
@@ -293,7 +368,7 @@ impl ScriptReader<'_> {
             }
             let when = self.branches.condition(place.start);
             order.push((place.start, false));
-            steps.push((place, Step { when, action: Action::Pause(variable) }));
+            steps.push((place, Step { when, action: Action::Pause(variable), answer: None }));
         }
         order.sort_unstable();
         steps.sort_by_key(|(place, _)| place.start);
@@ -366,13 +441,19 @@ impl ScriptReader<'_> {
             Some(conditions) if !is_always => self.variables.any(&conditions, "rollback"),
             _ => None,
         };
-        Some((place.clone(), Step { when, action: Action::RollBack }))
+        Some((place.clone(), Step { when, action: Action::RollBack, answer: None }))
     }
 
     /// Reports steps that only a transaction can have.
     fn refuse_steps(&mut self, places: &[Range<usize>]) {
         for (place, _) in std::mem::take(&mut self.pauses) {
             self.report(place, OUTSIDE.0, OUTSIDE.1);
+        }
+        let answers = std::mem::take(&mut self.variables.answers);
+        if let Some(first) = answers.first() {
+            let hint = "write BEGIN; before the first statement and END; after the last one";
+            let message = "an answer is used outside of a transaction";
+            self.report(first.at..first.at + 5, message, hint);
         }
         if let [only] = places
             && self.branches.condition(only.start).is_some()
@@ -518,6 +599,39 @@ impl ScriptReader<'_> {
     }
 }
 
+/// The words that may be names of the columns that a statement returns, in lower case: those of its select list or of
+/// RETURNING, without what is in parentheses; of a column with AS only its name.
+fn returned(statement: &str) -> Vec<String> {
+    let (mut all, mut column) = (Vec::new(), Vec::new());
+    let (mut depth, mut is_list) = (0_usize, true);
+    for (place, _) in tokens(statement) {
+        let word = statement.get(place).unwrap_or_default().to_ascii_lowercase();
+        match word.as_str() {
+            "(" => depth += 1,
+            ")" => depth = depth.saturating_sub(1),
+            _ if depth > 0 => {}
+            "," => all.append(&mut column),
+            "as" => column.clear(),
+            "from" | "insert" | "update" | "delete" | "merge" => is_list = false,
+            "select" | "returning" => (is_list, column) = (true, Vec::new()),
+            _ if is_list && word.starts_with(|c: char| c.is_alphabetic() || c == '_') => {
+                column.push(word);
+            }
+            _ if is_list && word.starts_with('"') => column.push(word.trim_matches('"').to_owned()),
+            _ => {}
+        }
+    }
+    all.append(&mut column);
+    all
+}
+
+/// Whether a command takes the columns of an answer, and from any number of rows.
+fn answer_command(command: &str) -> Option<bool> {
+    let word = command.split_whitespace().next().unwrap_or_default();
+    let is = |name: &str| word.eq_ignore_ascii_case(name);
+    if is("gset") { Some(false) } else { is("aset").then_some(true) }
+}
+
 /// Why a pause is refused that is in no transaction.
 const OUTSIDE: Refused = (
     "`\\sleep` outside of a transaction",
@@ -549,7 +663,11 @@ fn refused(word: &str) -> (String, &'static str) {
             format!("`\\{word}` runs a program on the load generator"),
             "an op is a function of seed and index: compute the value with \\set, or give it with --set",
         ),
-        "gset" | "aset" | "startpipeline" | "endpipeline" => (
+        "" => (
+            "`\\;` sends several statements as one request".to_owned(),
+            "statements are prepared, and sent one by one: write `;`",
+        ),
+        "startpipeline" | "endpipeline" => (
             format!("`\\{word}` is not supported"),
             "statements, their order and their values are known before the op is sent; give variants \
              in files of their own, each with -f FILE@WEIGHT",
@@ -592,13 +710,20 @@ fn write_op(text: &mut String, name: &str, body: &ScriptBody, variables: &Variab
 fn written(step: &Step<String>, names: &[String]) -> String {
     let name = |position: usize| quoted(names.get(position).map_or("", String::as_str));
     let action = match (&step.action, step.when) {
-        (Action::Statement(sql), None) => return quoted(sql),
+        (Action::Statement(sql), None) if step.answer.is_none() => return quoted(sql),
         (Action::Statement(sql), _) => format!("sql = {}", quoted(sql)),
         (Action::Pause(variable), _) => format!("pause_us = {}", name(*variable)),
         (Action::RollBack, _) => "rollback = true".to_owned(),
     };
     let when = step.when.map(|when| format!(", when = {}", name(when))).unwrap_or_default();
-    format!("{{ {action}{when} }}")
+    let answer = step.answer.as_ref().map(|answer| {
+        let columns = answer.columns.iter();
+        let columns = columns.map(|(of, column)| format!("{} = {}", name(*of), quoted(column)));
+        let columns: Vec<String> = columns.collect();
+        let rows = if answer.any_rows { ", rows = \"any\"" } else { "" };
+        format!(", answer = {{ {} }}{rows}", columns.join(", "))
+    });
+    format!("{{ {action}{}{when} }}", answer.unwrap_or_default())
 }
 
 /// A unique name of letters, digits, and dashes.

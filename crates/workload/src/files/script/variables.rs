@@ -23,6 +23,8 @@ pub(super) struct Variables<'a> {
     all: Vec<Variable>,
     /// Names of settings that the file uses.
     pub(super) used: Vec<String>,
+    /// In the order of the file.
+    pub(super) answers: Vec<GivenAnswer>,
 }
 
 /// A name that has this value from a place of the file on.
@@ -39,6 +41,26 @@ struct Variable {
     expression: Option<Expression>,
     /// Whether statements use it.
     is_sent: bool,
+    /// Its value depends on an answer.
+    late: bool,
+    /// For the column of an answer, which has no expression: the variable whose value it has without a row.
+    otherwise: Option<usize>,
+}
+
+/// A line `\gset` or `\aset`, and the variables that its answer sets.
+pub(super) struct GivenAnswer {
+    /// Byte positions of the statement and of the command.
+    pub(super) statement: usize,
+    pub(super) at: usize,
+    pub(super) line: usize,
+    pub(super) prefix: String,
+    pub(super) any_rows: bool,
+    /// The condition for which the statement is run.
+    pub(super) branch: Option<usize>,
+    /// The words of the statement, in lower case.
+    pub(super) words: Vec<String>,
+    /// Positions of the variables, each with its column.
+    pub(super) columns: Vec<(usize, String)>,
 }
 
 /// Why a variable has no value; in words, except that of a name without a value.
@@ -53,7 +75,7 @@ pub(super) type Uses = Vec<(Range<usize>, usize)>;
 
 impl<'a> Variables<'a> {
     pub(super) fn new(settings: &'a BTreeMap<String, String>) -> Self {
-        let mut new = Self { settings, all: Vec::new(), used: Vec::new() };
+        let mut new = Self { settings, all: Vec::new(), used: Vec::new(), answers: Vec::new() };
         for seed in [DEFAULT_SEED, RANDOM_SEED] {
             // Functions use them without a name, so they come first.
             if settings.contains_key(seed) {
@@ -65,15 +87,67 @@ impl<'a> Variables<'a> {
 
     /// The position of the variable with a name before a byte position; a setting becomes one.
     fn find(&mut self, name: &str, before: usize) -> Option<usize> {
-        let found = self.all.iter().rposition(|known| known.name == name && known.at <= before);
-        if found.is_some() {
-            return found;
+        let is_it = |known: &&Variable| known.name == name && known.at <= before;
+        let set_at = self.all.iter().filter(is_it).map(|known| known.at).max();
+        // The answer whose statement has the column's name counts; without a value of that name, the last answer.
+        let sets = |answer: &&GivenAnswer| {
+            answer.at < before
+                && answer.at >= set_at.unwrap_or(0)
+                && name
+                    .strip_prefix(answer.prefix.as_str())
+                    .is_some_and(|column| !column.is_empty())
+        };
+        let mentions = |answer: &&GivenAnswer| {
+            let column = name.strip_prefix(answer.prefix.as_str()).unwrap_or_default();
+            answer.words.contains(&column.to_ascii_lowercase())
+        };
+        let all = self.answers.iter().filter(sets);
+        let mentioned = all.clone().filter(mentions).map(|answer| answer.at).next_back();
+        let others = all.map(|answer| answer.at).next_back();
+        if let Some(at) = mentioned {
+            return self.add_answer(name, at);
+        }
+        if let Some(set_at) = set_at {
+            return self.all.iter().rposition(|known| known.name == name && known.at == set_at);
+        }
+        if let Some(at) = others.filter(|_| !self.settings.contains_key(name)) {
+            return self.add_answer(name, at);
         }
         let is_seed = name == DEFAULT_SEED || name == RANDOM_SEED;
         if !self.settings.contains_key(name) {
             return is_seed.then(|| self.add(name, format!(":{name}"), None));
         }
         Some(self.add_setting(name))
+    }
+
+    /// Adds the variable that the answer at a byte position sets.
+    fn add_answer(&mut self, name: &str, at: usize) -> Option<usize> {
+        let number = self.answers.iter().position(|answer| answer.at == at)?;
+        let answer = self.answers.get(number)?;
+        let known = answer.columns.iter().map(|(position, _)| *position);
+        let is_it = |position: &usize| self.all.get(*position).is_some_and(|of| of.name == name);
+        if let Some(known) = known.into_iter().find(is_it) {
+            return Some(known);
+        }
+        let (line, may_not_set) = (answer.line, answer.branch.is_some() || answer.any_rows);
+        let otherwise = if may_not_set { self.find(name, at.saturating_sub(1)) } else { None };
+        let text = format!(":{name}");
+        let position = self.all.len();
+        self.all.push(Variable {
+            name: name.to_owned(),
+            at,
+            line,
+            written: text.clone(),
+            text,
+            expression: None,
+            is_sent: true,
+            late: true,
+            otherwise,
+        });
+        let answer = self.answers.get_mut(number)?;
+        let column = name.strip_prefix(answer.prefix.as_str()).unwrap_or(name).to_owned();
+        answer.columns.push((position, column));
+        Some(position)
     }
 
     fn add_setting(&mut self, name: &str) -> usize {
@@ -91,7 +165,17 @@ impl<'a> Variables<'a> {
         };
         let name = name.to_owned();
         let written = text.clone();
-        self.all.push(Variable { name, at: 0, line: 0, text, written, expression, is_sent: false });
+        self.all.push(Variable {
+            name,
+            at: 0,
+            line: 0,
+            text,
+            written,
+            expression,
+            is_sent: false,
+            late: false,
+            otherwise: None,
+        });
         self.all.len() - 1
     }
 
@@ -206,8 +290,15 @@ impl<'a> Variables<'a> {
             line,
             text: whole(text),
             written: text.to_owned(),
+            late: parsed.as_ref().is_ok_and(|expression| {
+                expression
+                    .variables()
+                    .iter()
+                    .any(|used| self.all.get(*used).is_some_and(|v| v.late))
+            }),
             expression: parsed.as_ref().ok().cloned(),
             is_sent: false,
+            otherwise: None,
         });
         let (subject, verb) = subject(name);
         let place = format!("{subject} is {verb} on line {line}");
@@ -256,10 +347,10 @@ impl<'a> Variables<'a> {
     fn needed(&self) -> Vec<bool> {
         let mut needed: Vec<bool> = self.all.iter().map(|known| known.is_sent).collect();
         for (position, known) in self.all.iter().enumerate().rev() {
-            if needed.get(position) == Some(&true)
-                && let Some(expression) = &known.expression
-            {
-                for used in expression.variables() {
+            if needed.get(position) == Some(&true) {
+                let of_expression = known.expression.as_ref().map(Expression::variables);
+                let otherwise = known.otherwise;
+                for used in of_expression.unwrap_or_default().into_iter().chain(otherwise) {
                     if let Some(used) = needed.get_mut(used) {
                         *used = true;
                     }
@@ -280,7 +371,9 @@ impl<'a> Variables<'a> {
             for (position, known) in self.all.iter().enumerate() {
                 let has_failed = |used: &usize| failed.get(*used) == Some(&true);
                 let expression = known.expression.as_ref().filter(|expression| {
-                    !has_failed(&position) && !expression.variables().iter().any(has_failed)
+                    !known.late
+                        && !has_failed(&position)
+                        && !expression.variables().iter().any(has_failed)
                 });
                 let draws = Draws::new(Seed(0), &[&known.name, &position.to_string()]);
                 let inputs = Inputs {
@@ -295,7 +388,9 @@ impl<'a> Variables<'a> {
                         |message: String| errors.push((known.at, known.failure(&message)));
                     expression.evaluate(&inputs).map_err(failure).ok()
                 });
-                if let Some(failed) = failed.get_mut(position).filter(|_| value.is_none()) {
+                if let Some(failed) =
+                    failed.get_mut(position).filter(|_| value.is_none() && !known.late)
+                {
                     *failed = true;
                 }
                 values.push(value.unwrap_or(Value::Null));
@@ -338,8 +433,18 @@ impl<'a> Variables<'a> {
             }
             let name = quoted(name);
             // Writing to a string cannot fail.
-            let _ = if let Some(expression) = &known.expression {
-                let kind = expression.kind().name();
+            let _ = if known.expression.is_none() && known.late {
+                let otherwise = known.otherwise.and_then(|of| names.get(of));
+                let otherwise =
+                    otherwise.map(|of| format!(", otherwise = {}", quoted(of))).unwrap_or_default();
+                writeln!(
+                    out,
+                    "{{ name = {name}, type = \"text\", generator = \"answer\"{otherwise} }},"
+                )
+            } else if let Some(expression) = &known.expression {
+                // What depends on an answer can be of any type; a condition and a pause cannot.
+                let is_any = known.late && !known.name.starts_with(|c: char| c.is_ascii_digit());
+                let kind = if is_any { "text" } else { expression.kind().name() };
                 let count = if known.is_sent { "" } else { "count = 0, " };
                 let value = quoted(&self.renamed(position, &names));
                 writeln!(

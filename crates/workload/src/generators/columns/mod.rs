@@ -167,6 +167,8 @@ pub(crate) struct TableScope<'s> {
 
 /// A column, a field of an object, or a parameter.
 pub(crate) struct ColumnScope {
+    /// Of a parameter: its value depends on an answer.
+    pub(crate) late: bool,
     pub(crate) name: String,
     pub(crate) kind: ColumnType,
     /// Whether it is a reference itself.

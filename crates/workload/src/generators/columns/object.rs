@@ -151,6 +151,7 @@ fn read_field(of: &Section<'_>, name: String, depth: usize) -> Option<Field> {
 /// The parts of fields to which others can refer.
 pub(crate) fn scope_of(fields: &[Field]) -> Vec<ColumnScope> {
     let scope = |field: &Field| ColumnScope {
+        late: false,
         name: field.name.clone(),
         kind: field.kind,
         refers: false,
