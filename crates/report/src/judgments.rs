@@ -247,6 +247,17 @@ pub(crate) fn together<'a>(all_runs: impl Iterator<Item = &'a Judgments>) -> Vec
     (0..3).filter_map(worst).collect()
 }
 
+/// What a comparison must not leave out of these records: that a target is simulated, and judgments that are not good,
+/// such as `simulated · Objective missed`. Empty if there is nothing.
+pub(crate) fn flaws<'a>(records: impl Iterator<Item = RecordRef<'a>> + Clone) -> String {
+    let is_simulated = records.clone().any(|record| record.measured_run().run.target.simulated);
+    let simulated = is_simulated.then(|| "simulated".to_owned());
+    let judged = together(records.map(|record| record.judgments()));
+    let judged = judged.into_iter().filter(|of| matches!(of.tone, Tone::Bad | Tone::Open));
+    let judged = judged.map(|of| format!("{} {}", of.name.to_lowercase(), of.value));
+    list(simulated.into_iter().chain(judged), " · ")
+}
+
 /// Uses the first reason as the evidence, if there is one, and counts the others.
 fn line(of: JudgmentWords<'_>, evidence: String) -> JudgmentLine {
     let sentence = match of.reasons {

@@ -22,7 +22,7 @@ use highwater_model::target_telemetry::units;
 
 use crate::answer::{Answer, KeyFigure, LimitLine, Tone, WORDS as SHORT, plural};
 use crate::blocks::{Block, Report, Section, Table};
-use crate::judgments::together;
+use crate::judgments::{flaws, together};
 use crate::layout::{Remark, Row, headed, joined, list, or_absent};
 use crate::plots::{Overlaid, overlay};
 
@@ -66,7 +66,16 @@ pub(crate) fn page(report: &CompareReport<'_>) -> Report {
 /// A report for each group that is compared with the first one.
 pub(crate) fn reports(report: &CompareReport<'_>) -> Vec<Report> {
     let others = report.others.iter();
-    others.map(|(group, of)| report_of([&report.baseline.name, &group.name], of)).collect()
+    let reports = others.map(|(group, of)| {
+        let both = [&report.baseline, group];
+        let mut compared = report_of(both.map(|group| group.name.as_str()), of);
+        for (fact, group) in compared.facts.iter_mut().zip(both) {
+            let flaws = flaws(group.runs.iter().copied());
+            fact.sentence = joined([std::mem::take(&mut fact.sentence), flaws]);
+        }
+        compared
+    });
+    reports.collect()
 }
 
 fn report_of(names: [&str; 2], comparison: &Comparison) -> Report {

@@ -7,14 +7,15 @@ use highwater_analysis::growth::{
 };
 use highwater_model::display::{foreign, percent, percent_signed, percent_whole, rate};
 use highwater_model::group::Kind;
+use highwater_model::record::RecordRef;
 use highwater_model::scale::ScaleTrial;
 
 use super::comparison::against;
 use crate::answer::{Answer, KeyFigure, WORDS as SHORT, limit_line, nodes, rated};
 use crate::blocks::{Block, Ink, Report, Section, Table};
-use crate::judgments::{objectives, together};
+use crate::judgments::{flaws, objectives, together};
 use crate::kinds::comparison::{GrowthsReport, NamedGrowth};
-use crate::layout::{Remark, Row, headed, list, or_absent};
+use crate::layout::{Remark, Row, headed, joined, list, or_absent};
 use crate::{limit, plots};
 
 /// Maximum characters of a name or a setting.
@@ -262,7 +263,8 @@ fn named(of: &NamedGrowth<'_>) -> String {
     let scale = of.growth.scale;
     let (name, each) = (foreign(&of.name, WORDS), scale.each.name());
     let sizes = list(scale.sizes.iter().map(|size| size.nodes.to_string()), ", ");
-    format!("{name} · {each} at {sizes} nodes")
+    let flaws = flaws(std::iter::once(RecordRef::from(of.growth.record)));
+    joined([format!("{name} · {each} at {sizes} nodes"), flaws])
 }
 
 /// The head and a row for each size that both have; empty if there is none.

@@ -72,7 +72,9 @@ pub(crate) fn report(plan: &SizePlan) -> Report {
     });
     let assumed = plan.assumed.then_some("rests on assumptions");
     let unproven = plan.nodes.to_prove.map(|_| "unproven");
-    let tags = assumed.into_iter().chain(unproven).map(str::to_owned);
+    let is_simulated = plan.needs.iter().any(|need| need.simulated);
+    let simulated = is_simulated.then_some("simulated: a model, not a database");
+    let tags = assumed.into_iter().chain(unproven).chain(simulated).map(str::to_owned);
     Report {
         page_facts: origins.collect(),
         page_tags: tags.collect(),
@@ -104,7 +106,8 @@ fn opening(plan: &SizePlan) -> Vec<String> {
 /// The figures on which a need is based, and its growth if that has another source.
 fn based_on(need: &NeedPlan) -> Vec<String> {
     let (word, detail) = (need.origin.word(), need.origin.detail());
-    let mut lines = vec![format!("{word} {} · {detail}", need.measured)];
+    let model = if need.simulated { "simulated, not a database: " } else { "" };
+    let mut lines = vec![format!("{model}{word} {} · {detail}", need.measured)];
     if need.growth != need.origin {
         lines.push(format!("growth {}: {}", need.growth.word(), need.growth.detail()));
     }
@@ -283,7 +286,10 @@ fn answer(plan: &SizePlan) -> Answer {
         ),
         figure,
         unit,
-        condition: format!("for {needs}"),
+        condition: match nodes.is_exceeded {
+            true => format!("for {needs}, to be {} sure", percent_whole(nodes.probability)),
+            false => format!("for {needs}"),
+        },
         caveat: nodes
             .to_prove
             .map(|_| "unproven: predictions end at twice the largest measured size"),
@@ -327,6 +333,7 @@ fn fewer(plan: &SizePlan) -> Option<LimitLine> {
 fn judgments(plan: &SizePlan) -> Vec<JudgmentLine> {
     let origin = plan.needs.first().map(|need| &need.origin);
     let (value, tone) = match origin {
+        _ if plan.needs.iter().any(|need| need.simulated) => ("simulated", Tone::Open),
         Some(Origin::Measured(_) | Origin::Given(_)) => ("measured by you", Tone::Good),
         Some(Origin::Published(_)) => ("published by others", Tone::Open),
         Some(Origin::Assumed(_)) | None => ("assumed", Tone::Open),

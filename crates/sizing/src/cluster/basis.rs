@@ -78,6 +78,8 @@ pub struct Basis {
     pub vcpus_per_node: Option<f64>,
     /// Primary shards of the table, the same at every size; absent if they differ or are not stated.
     pub primary_shards: Option<f64>,
+    /// Whether a target was simulated: a model, not a database.
+    pub simulated: bool,
     /// The database; absent if not stated.
     pub engine: Option<String>,
     /// Bytes of a row on disk, per copy; absent if not measured.
@@ -149,6 +151,14 @@ impl Basis {
                  nothing of the growth."
             ));
         }
+        let missed = sized.iter().filter(|sized| sized.point.missed).count();
+        if missed > 0 {
+            let all = sized.len();
+            notes.insert(0, format!(
+                "WARNING: {missed} of {all} points are of runs that missed their objective: that much was reached, but not \
+                 as requested."
+            ));
+        }
         let sweep = Sweep::new(&sizes, reading.error)?;
         let origin = origin(first.point, reading.published);
         let stated = |name: &str| sized.iter().find_map(|sized| sized.point.number(name));
@@ -175,6 +185,7 @@ impl Basis {
                 let mut others = sized.iter();
                 others.all(|other| other.point.number(names::PRIMARY_SHARDS) == Some(*shards))
             }),
+            simulated: sized.iter().any(|sized| sized.point.simulated),
             engine: first.point.word(names::ENGINE).map(str::to_owned),
             stored_bytes_per_row: stated(names::STORED_BYTES_PER_ROW),
             sent_bytes_per_row: stated(names::BYTES_PER_ROW),

@@ -142,6 +142,7 @@ fn need_plan(request: &Request, need: &Need, working: u32, nodes: u32) -> NeedPl
         ),
         measured: measured_sizes(basis),
         origin: basis.origin.clone(),
+        simulated: basis.simulated,
         growth: basis.growth_origin.clone(),
         error: basis.growth.error(),
         curve: planned_curve(basis, f64::from(working), replicas, vcpus),

@@ -70,6 +70,9 @@ pub struct NeedPlan {
     pub measured: String,
     /// Origin of the points.
     pub origin: Origin,
+    /// Whether the target was simulated: a model, not a database.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub simulated: bool,
     /// Origin of the growth.
     pub growth: Origin,
     /// Relative standard deviation of a measurement.

@@ -298,8 +298,8 @@ pub(super) fn notes(request: &Request, counts: &NodeCounts) -> Vec<String> {
     if counts.to_prove.is_some() {
         notes.push(
             "Unproven: predictions have an interval up to twice the largest measured size, and no number up to there is \
-             enough with the probability of --confidence. An unproven number has no margin for it; \"at least\" and ≥ are what linear growth, \
-             the best case, takes. Measure the next size before you buy."
+             enough with the probability of --confidence. An unproven number has no margin for it; \"at least\" and ≥ are the \
+             larger of what linear growth takes and of what the next size can prove. Measure that size before you buy."
                 .to_owned(),
         );
     }

@@ -130,9 +130,13 @@ pub(super) fn not_linear(points: &[&Point]) -> Option<PlausibilityWarning> {
     Some(Rule::NotLinear.warning(Weight::Contradiction, &[base, largest], message, check))
 }
 
+/// Throughput per node grows by less than this from one size to the next, whatever caches do.
+const SUPERLINEAR: f64 = 3.0;
+
 /// A digit too few, or too many.
 pub(super) fn out_of_line(points: &[&Point]) -> Option<PlausibilityWarning> {
-    let groups = by_nodes(points);
+    let valid: Vec<&Point> = points.iter().filter(|point| !point.invalid).copied().collect();
+    let groups = by_nodes(&valid);
     let sizes: Vec<(f64, &Point)> =
         groups.iter().filter_map(|(nodes, of_size)| Some((*nodes, greatest(of_size)?))).collect();
     let is_out = |three: &&[(f64, &Point)]| {
@@ -145,8 +149,8 @@ pub(super) fn out_of_line(points: &[&Point]) -> Option<PlausibilityWarning> {
             of.throughput > larger.throughput * 2.0 && larger.throughput > smaller.throughput;
         smaller.unit == of.unit && of.unit == larger.unit && (is_low || is_high)
     };
-    let [smaller, (nodes, point), larger] = sizes.windows(3).find(is_out)? else {
-        return None;
+    let Some([smaller, (nodes, point), larger]) = sizes.windows(3).find(is_out) else {
+        return superlinear(&sizes);
     };
     let figures =
         [*nodes, point.throughput, smaller.1.throughput, smaller.0, larger.1.throughput, larger.0];
@@ -158,6 +162,29 @@ pub(super) fn out_of_line(points: &[&Point]) -> Option<PlausibilityWarning> {
     let check =
         "look for a digit too few or too many; if it was measured so, measure that size again.";
     Some(Rule::OutOfLine.warning(Weight::Doubt, &[point], message, check))
+}
+
+/// Far more than linear growth from one size to the next: figures in different units, or a digit too many.
+fn superlinear(sizes: &[(f64, &Point)]) -> Option<PlausibilityWarning> {
+    let times = |pair: &&[(f64, &Point)]| match pair {
+        [(few, smaller), (many, larger)] if smaller.unit == larger.unit => {
+            larger.throughput / many / (smaller.throughput / few)
+        }
+        _ => 1.0,
+    };
+    let pair = sizes.windows(2).find(|pair| times(pair) > SUPERLINEAR)?;
+    let ([(few, smaller), (many, larger)], times) = (pair, times(&pair)) else {
+        return None;
+    };
+    let figures = [*many, larger.throughput, times, *few, smaller.throughput];
+    let [many, more, times, few, less] = figures.map(number_text);
+    let message = format!(
+        "{many} nodes have {more} {}, per node {times} times as much as {few} with {less}",
+        larger.unit
+    );
+    let check =
+        "look whether both figures have the same unit, and for a digit too few or too many.";
+    Some(Rule::OutOfLine.warning(Weight::Doubt, &[smaller, larger], message, check))
 }
 
 /// Nodes in the column of the throughput.

@@ -295,6 +295,9 @@ fn a_size_with_a_digit_too_few_or_too_many_is_out_of_line() {
     assert_eq!(of(63_500), ["out_of_line"]);
     assert_eq!(of(6_350_000), ["out_of_line"]);
     assert_eq!(of(635_000), [""; 0]);
+    // The last size, which has no larger neighbor, in another unit.
+    assert_eq!(rules("nodes,rows_per_s\n1,41000\n2,78000\n4,8520000\n"), ["out_of_line"]);
+    assert_eq!(rules("nodes,rows_per_s\n1,41\n2,78\n4,142000\n"), ["out_of_line"]);
     // A cluster that has passed its peak is no mistake, and neither is one that stays there.
     let falling = "nodes,rows_per_s\n1,500000\n2,900000\n4,300000\n8,200000\n";
     assert_eq!(rules(falling), [""; 0]);

@@ -162,6 +162,10 @@ pub struct Point {
     pub parts: BTreeMap<String, f64>,
     /// It is of a run that was stopped, or whose measurement is invalid: it shows no capacity.
     pub invalid: bool,
+    /// The run missed its objective.
+    pub missed: bool,
+    /// The target was simulated.
+    pub simulated: bool,
 }
 
 impl Point {

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use highwater_model::user_error::{UserError, suggest};
 
-use super::columns::{Bound, NO_UNIT, bind, normalized};
+use super::columns::{Bound, NO_UNIT, NOUNS, bind, normalized};
 use super::columns::{Dimension, KNOWN_COLUMNS, Role};
 use super::{Column, Origin, Point, SeriesSet, Setting};
 
@@ -164,7 +164,7 @@ impl Reading<'_> {
             return;
         };
         let both_set = first.role == Role::Setting && second.role == Role::Setting;
-        if both_set && !second.known {
+        if both_set && !second.known && per_other_time(&second.name).is_none() {
             let header = &second.header;
             notes.push(format!("`{header}`, the second of two columns, is the throughput"));
             second.role = Role::Throughput;
@@ -264,6 +264,14 @@ impl Reading<'_> {
         for (at, column) in self.bound.clone().iter().enumerate() {
             self.cell(line, at, column, &mut point);
         }
+        if let Some((factor, unit)) = thousands(&point.unit) {
+            point.throughput *= factor;
+            point.parts.values_mut().for_each(|part| *part *= factor);
+            for end in ["throughput_low", "throughput_high"] {
+                point.figures.entry(end.to_owned()).and_modify(|end| *end *= factor);
+            }
+            point.unit = unit;
+        }
         if let (Some(low), Some(high)) =
             (point.figures.remove("throughput_low"), point.figures.remove("throughput_high"))
         {
@@ -283,6 +291,7 @@ impl Reading<'_> {
                 "source" => cell.clone_into(&mut point.source),
                 "unit" => cell.clone_into(&mut point.unit),
                 // A claim may also be in the remarks.
+                "objective" => point.missed = cell == "missed",
                 "claim" | "note" if point.claim.is_empty() => cell.clone_into(&mut point.claim),
                 "claim" | "note" => point.claim = format!("{}; {cell}", point.claim),
                 _ => {}
@@ -615,8 +624,28 @@ fn hint(dimension: Dimension) -> &'static str {
     }
 }
 
+/// The factor and the plain unit of one in thousands or millions: `krows/s` is 1,000 rows/s.
+fn thousands(unit: &str) -> Option<(f64, String)> {
+    let prefixes = [
+        ("k", 1e3),
+        ("kilo", 1e3),
+        ("thousand ", 1e3),
+        ("M", 1e6),
+        ("mega", 1e6),
+        ("million ", 1e6),
+    ];
+    prefixes.into_iter().find_map(|(prefix, factor)| {
+        let plain = unit.strip_prefix(prefix)?;
+        let noun = plain.strip_suffix("/s")?;
+        NOUNS.contains(&noun).then(|| (factor, plain.to_owned()))
+    })
+}
+
 /// What to do with a rate that is not one per second.
 fn per_other_time(name: &str) -> Option<String> {
+    if name == "rpm" {
+        return per_other_time("rows_per_min").map(|hint| hint.replace("rows_per_min", name));
+    }
     let times = [("min", 60), ("minute", 60), ("h", 3_600), ("hour", 3_600), ("day", 86_400)];
     let (counted, divisor) = times.iter().find_map(|(time, seconds)| {
         let counted = name.strip_suffix(time)?.strip_suffix("_per_")?;

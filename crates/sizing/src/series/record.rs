@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use highwater_analysis::growth::{replicas_of, table_layout};
 use highwater_analysis::judge::{MeasuredStream, measured_streams};
 use highwater_analysis::telemetry::disk_bytes_per_row;
-use highwater_model::judgment::{Measurement, RunEnding};
+use highwater_model::judgment::{Measurement, ObjectiveValue, RunEnding};
 use highwater_model::numbers::to_f64;
 use highwater_model::record::{Question, RecordRef, RunRecord, TableRecord, TableStart};
-use highwater_model::scale::{ScaleEach, ScaleRecord};
+use highwater_model::scale::{ScaleEach, ScaleRecord, SizeVerdict};
 use highwater_model::tune::{TrialRecord, TrialVerdict, TuneRecord};
 use highwater_model::units::Nanos;
 
@@ -42,6 +42,7 @@ fn grown(scale: &ScaleRecord, record: RecordRef<'_>) -> Vec<Point> {
         point.origin = Origin::Run(of_resumed.unwrap_or_else(|| format!("{id}/{}", trial.run)));
         point.throughput = figures.per_s;
         point.invalid = false;
+        point.missed = figures.verdict == SizeVerdict::Missed;
         // For a search it is the interval of its estimate, not of its confirmed mark.
         point.interval = figures.interval.filter(|_| scale.each == ScaleEach::Run);
         // For a search or a tuning they are of one of its runs, whose throughput is not the size's figure.
@@ -64,7 +65,7 @@ fn grown(scale: &ScaleRecord, record: RecordRef<'_>) -> Vec<Point> {
         if !of_stream.is_open() {
             set(names::SESSIONS, Setting::Number(figures.sessions.into()));
         }
-        if let Some(p99) = figures.p99_ns {
+        if let Some(p99) = figures.p99_ns.filter(|_| !figures.p99_at_least) {
             let seconds = Nanos(p99).as_secs_f64();
             point.figures.insert(names::P99_LATENCY.to_owned(), seconds);
         }
@@ -113,6 +114,8 @@ fn point(record: &RunRecord, id: &str, measured: &MeasuredStream<'_>, several: b
         offered_per_s: measured.stream.planned_rate,
         invalid: record.judgments.measurement.value == Measurement::Invalid
             || RunEnding::from_incidents(&record.incidents) != RunEnding::Complete,
+        missed: record.judgments.objective.value == ObjectiveValue::Missed,
+        simulated: record.target.simulated,
         ..Point::default()
     }
 }
@@ -181,6 +184,7 @@ fn figures(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<String
     figure(names::MEAN_LATENCY, mean);
     if let [only] = &measured.results[..] {
         let p99 = only.latency_ns.p99;
+        let p99 = p99.filter(|_| !measured.p99_at_least());
         figure(names::P99_LATENCY, p99.map(|ns| Nanos(ns).as_secs_f64()));
     }
     figure(names::DURATION, Some(measured.seconds()));

@@ -296,6 +296,10 @@ fn points_that_may_separate_thousands_are_asked_about() {
 #[test]
 fn a_rate_per_minute_is_to_be_divided_not_renamed() {
     let errors = read("nodes,rows_per_min\n1,6000\n").unwrap_err();
+    for header in ["rows_per_minute", "rpm"] {
+        let errors = read(&format!("nodes,{header}\n1,6000\n")).unwrap_err();
+        assert!(errors[0].hint.as_ref().unwrap().contains("by 60"), "{header}: {errors:?}");
+    }
     let hint = "divide `rows_per_min` by 60, and name the column `rows_per_s`";
     assert_eq!(errors[0].hint.as_deref(), Some(hint));
 }

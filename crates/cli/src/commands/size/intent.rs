@@ -193,7 +193,11 @@ fn split(positionals: &[String], after_from: bool) -> (Vec<String>, Vec<String>)
     let is_source = |text: &&String| {
         let ending = std::path::Path::new(text).extension();
         let named = ending.is_some_and(|ending| ending == "csv" || ending == "json");
-        let bare = text.trim_end_matches("/s");
+        const TIMES: [&str; 9] = ["s", "sec", "second", "m", "min", "minute", "h", "hour", "day"];
+        let bare = match text.rsplit_once('/') {
+            Some((rate, time)) if TIMES.contains(&time) => rate,
+            _ => text,
+        };
         let dated = text.contains('-');
         after_from && (named || dated || bare.contains(std::path::MAIN_SEPARATOR))
     };

@@ -43,7 +43,7 @@ pub(crate) fn scenario_rows(plan: &SizePlan) -> Vec<Row> {
     headed(&head, rows)
 }
 
-/// `6`; for an unproven number `> 6`, or `≥ 31` if even linear growth takes as many; or `none`.
+/// `6`; for an unproven number `> 6`, or `≥ 31` if more than the next size can prove are needed; or `none`.
 fn figure(scenario: &Scenario) -> String {
     match (scenario.nodes, scenario.to_prove) {
         (None, _) => "none".to_owned(),
@@ -177,7 +177,7 @@ pub(crate) fn proven_by(plan: &SizePlan, proof: ToProve) -> String {
         }
         _ => {
             let more = proof.at_least.map_or_else(String::new, |nodes| {
-                format!(", and even linear growth takes {}", count(nodes.into()))
+                format!(", and at least {} are needed", count(nodes.into()))
             });
             format!("{farthest} are {} likely to be enough{more}", proof.likely())
         }
