@@ -193,13 +193,14 @@ impl Follower {
             self.page.experiments = experiments;
         }
         let run = &mut self.page.run;
-        let shown = run.last.as_ref().map_or(0, |last| last.second);
+        let (shown, phase) =
+            run.last.as_ref().map_or((0, ""), |last| (last.second, last.phase.as_str()));
         let is_read = run.record.is_some() && run.record_until == shown;
         let Some(so_far) = self.so_far.as_mut().filter(|_| !is_read) else {
             return;
         };
         for _ in 0..READS_MAX {
-            so_far.read(shown);
+            so_far.read(shown, phase);
             if !so_far.is_behind() {
                 break;
             }

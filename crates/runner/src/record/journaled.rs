@@ -13,7 +13,7 @@ use highwater_analysis as analysis;
 use highwater_model::event::{Event, LATENCY_BOUNDS_NS, StreamCounts};
 use highwater_model::histogram::LatencyHistogram;
 use highwater_model::judgment::{Judgments, Measurement, ObjectiveValue, Reason, ReasonCode};
-use highwater_model::numbers::to_f64;
+use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::outcome::ErrorClass;
 use highwater_model::plan::{Pace, PhaseKind, Plan, Unit};
 use highwater_model::record::{
@@ -378,6 +378,8 @@ pub struct SoFar {
     shared: BTreeSet<u64>,
     journaled: JournalCounts,
     interventions: Vec<InterventionRecord>,
+    /// The phase of the last second.
+    phase: String,
     /// Number of seconds read.
     until: u64,
 }
@@ -393,12 +395,13 @@ impl SoFar {
             shared: BTreeSet::new(),
             journaled: JournalCounts::default(),
             interventions: Vec::new(),
+            phase: String::new(),
             until: 0,
         }
     }
 
-    /// Reads the seconds before this one, at most some megabytes per call.
-    pub fn read(&mut self, second: u64) {
+    /// Reads the seconds before this one, which is in this phase, at most some megabytes per call.
+    pub fn read(&mut self, second: u64, phase: &str) {
         if self.draft.is_none() {
             self.draft = store::read_draft(&self.directory).and_then(|draft| match draft {
                 Record::Run(draft) => Some(draft),
@@ -428,6 +431,11 @@ impl SoFar {
             if !self.shared.contains(&line.second) {
                 self.add(line);
             }
+        }
+        phase.clone_into(&mut self.phase);
+        // Seconds in which nothing begins or ends, as in an outage, are not in the journal.
+        if !self.is_behind() && second > 0 && self.journaled.seconds.contains_key(phase) {
+            self.journaled.see(phase, second - 1);
         }
     }
 
@@ -476,6 +484,7 @@ impl SoFar {
         for stream in streams {
             planned(stream, &plan.definition, &self.interventions);
         }
+        self.add_due(&mut record);
         record.target.hosts = super::hosts_at(record.target.urls.clone());
         record.target_telemetry = (!telemetry.times_ns.is_empty()).then(|| telemetry.clone());
         // An objective that cannot be judged yet counts as missed, which does not indicate any limit.
@@ -484,6 +493,34 @@ impl SoFar {
         record.judgments = analysis::judge(&record);
         leave_windows_to_the_end(&mut record.judgments);
         Some(record)
+    }
+}
+
+impl SoFar {
+    /// Counts the ops of the current phase that are due and wait for a session as offered: the journal has them when they
+    /// begin. Otherwise an outage looks as if the load generator fell short.
+    fn add_due(&self, record: &mut RunRecord) {
+        let plan = &record.plan.definition;
+        let Some(phase) = record.phases.iter().find(|phase| phase.name == self.phase) else {
+            return;
+        };
+        let seconds = Nanos(phase.duration_ns).as_secs_f64();
+        for stream in record.streams.iter().filter(|stream| stream.phase == self.phase) {
+            let planned = plan.streams.iter().find(|planned| planned.name == stream.stream);
+            let (Some(planned), Some(per_s)) = (planned, stream.planned_rate) else {
+                continue;
+            };
+            let is_of_stream = |result: &&mut ResultRecord| {
+                result.phase == stream.phase && result.stream == stream.stream
+            };
+            let due = round_to_u64(per_s / to_f64(planned.units_per_op.max(1)) * seconds);
+            let offered = record.results.iter_mut().filter(is_of_stream).map(|of| of.offered).sum();
+            let waiting = due.saturating_sub(offered);
+            if let Some(result) = record.results.iter_mut().find(is_of_stream) {
+                result.offered += waiting;
+                result.backlog |= waiting > offered / 2;
+            }
+        }
     }
 }
 

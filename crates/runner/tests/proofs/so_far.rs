@@ -18,7 +18,7 @@ fn read(directory: &std::path::Path, before: u64) -> RunRecord {
     let mut so_far = SoFar::new(directory);
     // Frequent reads give the same result as a single one.
     for second in (0..before.min(60)).chain([before]) {
-        so_far.read(second);
+        so_far.read(second, "");
     }
     so_far.record(&TargetTelemetry::default()).unwrap()
 }
@@ -84,7 +84,7 @@ fn seconds_that_are_not_over_wait() {
     let target = one_node("cores=inf&service=constant&request=5ms");
     Job::new(&target, &[("insert", open(1_000))]).run_in(root.path());
     let mut so_far = SoFar::new(&root.path().join("test"));
-    so_far.read(2);
+    so_far.read(2, "");
     assert_eq!((so_far.until(), so_far.is_behind()), (2, false));
     let seen = read(&root.path().join("test"), 3);
     let [phase] = &seen.phases[..] else {
@@ -102,7 +102,7 @@ fn the_limit_is_computed_from_the_record_so_far() {
         Job::new(&one_node("cores=1&service=constant&request=10ms"), &[("insert", closed(4))]);
     let record = job.run_in(root.path()).record;
     let mut so_far = SoFar::new(&root.path().join("test"));
-    so_far.read(6);
+    so_far.read(6, "");
     let telemetry = record.target_telemetry.clone().unwrap();
     let seen = so_far.record(&telemetry).unwrap();
     let named = |of: &RunRecord| of.limit.clone().and_then(|limit| limit.by.map(|by| by.resource));
@@ -128,9 +128,32 @@ fn what_counts_show_is_the_reason_and_no_window_that_is_not_there() {
     assert!(!reasons.contains(&ReasonCode::SteadinessNotShown));
 }
 
+/// After the last line of the journal, nothing begins or ends: the target does not respond.
+#[test]
+fn an_outage_lowers_the_figures_so_far_and_is_not_the_load_generators() {
+    let root = tempfile::tempdir().unwrap();
+    let mut job =
+        Job::new(&one_node("cores=inf&service=constant&request=5ms"), &[("insert", open(1_000))]);
+    job.objectives =
+        vec![Objective::Latency { quantile_ppm: 990_000, max: Nanos::from_millis(50), op: None }];
+    let record = job.run_in(root.path()).record;
+    let phase = &record.phases[0];
+    let ran = Nanos(phase.duration_ns).as_secs_f64();
+    let mut so_far = SoFar::new(&root.path().join("test"));
+    so_far.read(30, &phase.name);
+    let seen = so_far.record(&TargetTelemetry::default()).unwrap();
+    assert_eq!(seen.phases[0].duration_ns, Nanos::from_secs(30).0);
+    let result = &seen.results[0];
+    assert_eq!(result.offered, 30 * 100);
+    assert!((result.throughput.rows_per_s - 1_000.0 * ran / 30.0).abs() < 1.0, "{result:?}");
+    assert_eq!(seen.judgments.objective.value, ObjectiveValue::Missed);
+    let reasons = seen.judgments.measurement.codes();
+    assert!(!reasons.contains(&ReasonCode::RateNotOffered), "{reasons:?}");
+}
+
 #[test]
 fn a_directory_without_a_run_shows_nothing() {
     let mut so_far = SoFar::new(std::path::Path::new("no/such/run"));
-    so_far.read(u64::MAX);
+    so_far.read(u64::MAX, "");
     assert_eq!(so_far.record(&TargetTelemetry::default()), None);
 }
