@@ -6,7 +6,6 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,6 +16,7 @@ use std::time::Duration;
 
 use highwater_driver::clock::wall_clock;
 use highwater_driver::interrupts::Interrupter;
+use highwater_driver::system;
 use highwater_live::Live;
 use highwater_model::control::{Command, CommandSender};
 use highwater_model::event::{EVENT_SCHEMA, Event};
@@ -32,7 +32,7 @@ use highwater_runner::request::{Observer, Observers};
 
 use crate::intent::{LineStream, RunIntent, RunOutput};
 use crate::progress::WarningsOnly;
-use crate::{exit, stored_files, terminal};
+use crate::{exit, terminal};
 
 /// Maximum number of events in the queue.
 const WAITING_MAX: usize = 4_096;
@@ -58,7 +58,7 @@ impl EventLog {
             None => return Ok(None),
             Some(LineStream::Standard) => Box::new(io::stdout()),
             Some(LineStream::File(path)) => {
-                Box::new(stored_files::create(path).map_err(|error| {
+                Box::new(system::create_without_waiting(path).map_err(|error| {
                     let message = format!("--events: cannot write {}: {error}", path.display());
                     UserError::usage(message).with_hint("name a file in a directory that is there")
                 })?)
@@ -224,7 +224,7 @@ fn read(source: &LineStream, controller: Controller) -> Result<(), UserError> {
 /// Opens a pipe for reading and writing: so opening does not wait for a writer, and the pipe does not end when the last
 /// of several writers closes it.
 fn file(path: &Path) -> io::Result<File> {
-    let is_pipe = path.metadata()?.file_type().is_fifo();
+    let is_pipe = system::is_pipe(path.metadata()?.file_type());
     OpenOptions::new().read(true).write(is_pipe).open(path)
 }
 

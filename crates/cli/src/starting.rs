@@ -11,13 +11,12 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use highwater_driver::TargetUrl;
+use highwater_driver::system::{self, interrupt};
 use highwater_driver::target_url::{redacted, without_passwords};
 use highwater_live::{StartField, StartedCommand, StartedState, Starter};
 use highwater_model::units::Seed;
@@ -367,6 +366,7 @@ fn going_on(root: &Path) -> Option<String> {
 fn spawned(arguments: &[String], hidden: &[OsString]) -> io::Result<(Child, File)> {
     let output = tempfile::tempfile()?;
     let mut command = Command::new(std::env::current_exe()?);
+    system::set_own_group(&mut command)?;
     for name in hidden {
         command.env_remove(name);
     }
@@ -376,7 +376,6 @@ fn spawned(arguments: &[String], hidden: &[OsString]) -> io::Result<(Child, File
         .stdin(Stdio::null())
         .stdout(output.try_clone()?)
         .stderr(output.try_clone()?)
-        .process_group(0)
         .spawn()?;
     Ok((child, output))
 }
@@ -386,18 +385,7 @@ fn tail(output: &File) -> io::Result<String> {
     let length = output.metadata()?.len();
     let begin = length.saturating_sub(OUTPUT_MAX);
     let mut bytes = vec![0; usize::try_from(length - begin).unwrap_or(0)];
-    let count = output.read_at(&mut bytes, begin)?;
+    let count = system::read_at_unmoved(output, &mut bytes, begin)?;
     bytes.truncate(count);
     Ok(without_passwords(&String::from_utf8_lossy(&bytes)))
-}
-
-#[cfg(target_os = "linux")]
-fn interrupt(child: &Child) -> io::Result<()> {
-    let pid = rustix::process::Pid::from_child(child);
-    Ok(rustix::process::kill_process(pid, rustix::process::Signal::INT)?)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn interrupt(_: &Child) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
 }

@@ -4,13 +4,7 @@
 //! Only a record that no other user can write decides what a command connects to and executes. Records of others are read,
 //! but the target must be named on the command line. Must not depend on the content of a file.
 
-use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::io::Errno;
 
 use highwater_model::record::RunRecord;
 use highwater_model::user_error::UserError;
@@ -49,26 +43,6 @@ pub(crate) fn of_target(run: &Path, is_named: bool) -> Result<(), UserError> {
         let cause = format!("{why}: what the record says does not decide what is connected to");
         Err(UserError::usage(cause).with_hint("name the target on the command line"))
     })
-}
-
-/// Creates or truncates a file, or opens a named pipe that already has a reader: it never waits for a reader.
-///
-/// # Errors
-/// If it cannot be opened, or is a pipe without a reader.
-pub fn create(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    options.custom_flags(i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default());
-    let file = options.open(path).map_err(|error| {
-        let is_pipe = || path.metadata().is_ok_and(|of| of.file_type().is_fifo());
-        if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) && is_pipe() {
-            return io::Error::other("no process reads this named pipe; start its reader first");
-        }
-        error
-    })?;
-    // Once there is a reader, writes may wait for it.
-    fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
-    Ok(file)
 }
 
 /// Directory of ceilings: in the user's state directory, as the XDG specification defines it; absent without a home

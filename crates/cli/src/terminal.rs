@@ -8,10 +8,10 @@
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdin};
-#[cfg(target_os = "linux")]
 use std::num::NonZeroU16;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use highwater_driver::system::{self, TerminalStream};
 use highwater_driver::target_url::without_passwords;
 use highwater_driver::{Secret, TargetUrl};
 use highwater_model::display::harmless;
@@ -130,17 +130,11 @@ pub fn size() -> Option<(usize, usize)> {
 }
 
 /// Columns and rows, at least one of each; the default if they are not reported.
-#[cfg(target_os = "linux")]
-fn reported_size(stream: &impl std::os::fd::AsFd) -> Option<(usize, usize)> {
+fn reported_size(stream: &impl TerminalStream) -> Option<(usize, usize)> {
     const ROWS: usize = 24;
-    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    let [columns, rows] = system::terminal_size(stream)?;
     let or = |number, usual: usize| NonZeroU16::new(number).map_or(usual, |it| it.get().into());
-    Some((or(size.ws_col, COLUMNS), or(size.ws_row, ROWS)))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn reported_size<S>(_stream: &S) -> Option<(usize, usize)> {
-    None
+    Some((or(columns, COLUMNS), or(rows, ROWS)))
 }
 
 /// Draws these lines below all other output, replacing the previous ones. They have no colors, so that disabling colors

@@ -1,5 +1,5 @@
-//! The contract between Highwater and databases: the driver traits, code shared by drivers, the program's clock, and
-//! stop requests.
+//! The contract between Highwater and databases: the driver traits, code shared by drivers, the program's clock,
+//! stop requests, and what differs between operating systems.
 //!
 //! A driver reports outcomes, their certainty, and the target's capabilities. Must not measure, retry, or print; only
 //! `sql` may name a database.
@@ -15,6 +15,7 @@ pub mod metrics;
 pub mod network;
 pub mod regular_file;
 pub mod sql;
+pub mod system;
 pub mod table_registry;
 pub mod target_url;
 pub mod telemetry;

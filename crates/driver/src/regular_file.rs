@@ -5,12 +5,13 @@
 //! Must not know a format, or decide how much space is enough.
 
 use std::fs;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use highwater_model::user_error::UserError;
+
+use crate::system;
 
 /// Maximum bytes of a file written by a person: a workload, statements, certificates, settings, a cluster.
 pub const WRITTEN_BYTES_MAX: u64 = 1 << 20;
@@ -28,19 +29,13 @@ pub fn open(path: &Path) -> io::Result<File> {
     let parent = path.parent();
     let is_given = path == Path::new(STANDARD_INPUT)
         || GIVEN.iter().any(|given| parent == Some(Path::new(given)));
-    let mut options = OpenOptions::new();
-    options.read(true);
-    if !is_given {
-        let never_waits = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-        options.custom_flags(i32::try_from(never_waits.bits()).unwrap_or_default());
-    }
-    let file = options.open(path)?;
+    let file = if is_given { File::open(path) } else { system::open_without_waiting(path) }?;
     let kind = file.metadata()?.file_type();
-    let what = if kind.is_file() || is_given && kind.is_fifo() {
+    let what = if kind.is_file() || is_given && system::is_pipe(kind) {
         return Ok(file);
     } else if kind.is_dir() {
-        return Err(rustix::io::Errno::ISDIR.into());
-    } else if kind.is_fifo() {
+        return Err(system::is_a_directory());
+    } else if system::is_pipe(kind) {
         "a named pipe"
     } else {
         "a device"
@@ -101,7 +96,7 @@ impl PrivateFile {
     ///
     /// # Errors
     ///
-    /// Others may read it, or it is not a regular file of at most 1 MiB.
+    /// Others may read it, as far as the system says who may, or it is not a regular file of at most 1 MiB.
     pub fn read(self, path: &Path) -> Result<Option<String>, UserError> {
         let bytes = match read(path, WRITTEN_BYTES_MAX) {
             Ok(bytes) => bytes,
@@ -110,7 +105,7 @@ impl PrivateFile {
         };
         let about = fs::metadata(path);
         let about = about.map_err(|error| self.unreadable(path, &error.to_string()))?;
-        if about.permissions().mode() & 0o077 != 0 {
+        if system::rights(&about).is_some_and(|rights| rights.mode & 0o077 != 0) {
             let error = self.unreadable(path, "others may read it");
             return Err(error.with_hint(format!("chmod 0600 {}", path.display())));
         }
@@ -135,14 +130,11 @@ pub struct DiskSpace {
 }
 
 impl DiskSpace {
-    /// Space of the file system of a path on this machine; `None` if the path does not exist.
+    /// Space of the file system of a path on this machine; `None` if the path does not exist, or
+    /// the system does not say.
     pub fn of_path(path: &Path) -> Option<Self> {
-        let found = rustix::fs::statvfs(path).ok()?;
-        Some(Self {
-            place: path.display().to_string(),
-            free_bytes: found.f_bavail.saturating_mul(found.f_frsize),
-            total_bytes: found.f_blocks.saturating_mul(found.f_frsize),
-        })
+        let [free_bytes, total_bytes] = system::free_and_total_bytes(path)?;
+        Some(Self { place: path.display().to_string(), free_bytes, total_bytes })
     }
 }
 
@@ -151,7 +143,7 @@ mod tests {
     use super::*;
     use rustix::fs::{CWD, FileType, Mode, mknodat};
     use std::os::fd::AsRawFd as _;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     #[track_caller]
     fn refused(path: &Path, most: u64, why: &str) {

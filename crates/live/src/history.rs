@@ -6,10 +6,9 @@
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use axum::Router;
 use axum::extract::{Path as Part, RawQuery, Request, State};
@@ -50,8 +49,8 @@ const COMPARED_MAX: usize = 100;
 /// Cache time of metrics for scrapers: reading the store takes longer than sending them.
 const SCRAPED_FOR: Nanos = Nanos::from_secs(5);
 
-/// State of a file, which changes when it is rewritten: length, and seconds and nanoseconds of its last change.
-type FileState = (u64, i64, i64);
+/// State of a file, which changes when it is rewritten: length, and time of its last change since 1970.
+type FileState = (u64, Duration);
 
 /// Settings of the server, and rights of its page.
 pub struct HistorySettings {
@@ -234,7 +233,8 @@ fn going_on(run: &Path, row: &mut HistoryRow) {
 fn row(run: &Path, read: &mut HashMap<PathBuf, (FileState, HistoryRow)>) -> HistoryRow {
     let id = || run.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let changed = std::fs::metadata(run.join("record.json"))
-        .map(|file| (file.len(), file.mtime(), file.mtime_nsec()));
+        .and_then(|file| Ok((file.len(), file.modified()?)))
+        .map(|(length, at)| (length, at.duration_since(UNIX_EPOCH).unwrap_or_default()));
     let Ok(changed) = changed else {
         return HistoryRow { has_draft: store::has_draft(run), ..HistoryRow::without_record(id()) };
     };

@@ -8,14 +8,9 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
-use rustix::process::{getpriority_process, setpriority_process};
-use rustix::time::ClockId;
-use thread_priority::{
-    Error, NormalThreadSchedulePolicy, RealtimeThreadSchedulePolicy, ThreadPriority,
-    ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id, thread_schedule_policy,
-};
 use tokio::sync::{mpsc, watch};
 
+use highwater_driver::system::thread_cpu;
 use highwater_driver::{Target, Timeline};
 use highwater_model::op::BoundWorkload;
 use highwater_model::plan::{AuditLevel, Plan};
@@ -23,7 +18,7 @@ use highwater_model::record::SchedulingClass;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
-use crate::kernel::cpu_time;
+use crate::kernel::{enter_real_time, leave_real_time};
 use crate::ledger::Ledger;
 use crate::ledger::stored::Span;
 use crate::planner::spawn_delay;
@@ -347,17 +342,15 @@ pub(crate) struct Scheduling {
 }
 
 impl Scheduling {
-    /// Takes the real-time class for this thread, if it must send on time. Threads that it starts inherit the class,
+    /// Takes the real-time class for this thread, if it must send on time and the system has that class. Threads that it starts inherit the class,
     /// for example those of an embedded database.
     pub(crate) fn enter(must_send_on_time: bool, now: Nanos) -> Self {
-        let class = if !must_send_on_time {
-            SchedulingClass::Normal
-        } else if enter_real_time().is_ok() {
-            SchedulingClass::RealTime
-        } else {
-            SchedulingClass::NotPermitted
+        let class = match must_send_on_time.then(enter_real_time).flatten() {
+            None => SchedulingClass::Normal,
+            Some(true) => SchedulingClass::RealTime,
+            Some(false) => SchedulingClass::NotPermitted,
         };
-        Self { class, looked_at: now, cpu: cpu_time(ClockId::ThreadCPUTime) }
+        Self { class, looked_at: now, cpu: thread_cpu().unwrap_or_default() }
     }
 
     /// Returns to the normal class if the thread used more than its part of a core since the last check. Within a
@@ -366,7 +359,7 @@ impl Scheduling {
         if self.class != SchedulingClass::RealTime {
             return;
         }
-        let cpu = cpu_time(ClockId::ThreadCPUTime);
+        let cpu = thread_cpu().unwrap_or_default();
         let used = cpu.saturating_sub(self.cpu).0;
         let passed = now.saturating_sub(self.looked_at).0;
         (self.looked_at, self.cpu) = (now, cpu);
@@ -379,22 +372,6 @@ impl Scheduling {
     pub(crate) fn class(&self) -> SchedulingClass {
         self.class
     }
-}
-
-/// At its lowest priority.
-fn enter_real_time() -> Result<(), Error> {
-    let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
-    set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy)
-}
-
-fn leave_real_time() -> bool {
-    let normal = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);
-    // The library also sets the niceness. From the best one, no privilege is needed to go back; if it cannot be set,
-    // the thread has kept its own.
-    let nice = getpriority_process(None).unwrap_or(0);
-    drop(set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Max, normal));
-    let _ = setpriority_process(None, nice);
-    thread_schedule_policy().is_ok_and(|policy| policy == normal)
 }
 
 /// The measurements of one executor thread.
@@ -456,6 +433,8 @@ impl SessionUse {
 
 #[cfg(test)]
 mod tests {
+    use rustix::process::getpriority_process;
+
     use super::*;
 
     /// A separate thread, because the class belongs to the thread.
@@ -464,8 +443,8 @@ mod tests {
     }
 
     fn use_cpu(amount: Nanos) {
-        let end = cpu_time(ClockId::ThreadCPUTime).saturating_add(amount);
-        while cpu_time(ClockId::ThreadCPUTime) < end {
+        let end = thread_cpu().unwrap().saturating_add(amount);
+        while thread_cpu().unwrap() < end {
             std::hint::spin_loop();
         }
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use highwater_driver::Lease;
+use highwater_driver::system;
 use highwater_driver::table_registry::{Holder, Owner};
 
 use crate::kernel;
@@ -46,9 +47,9 @@ pub fn holder_of(lease: &Lease) -> Holder {
 
 /// Identifies this process to others.
 pub(crate) fn this_process() -> Owner {
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let host = system::machine_names().host.unwrap_or_else(|| "unknown".to_owned());
     let named = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
-    let user = named.unwrap_or_else(|| format!("uid-{}", rustix::process::getuid().as_raw()));
+    let user = named.unwrap_or_else(system::user_without_name);
     let name = format!("{user}@{host}");
     // Another run prints this text, so it must not contain terminal control characters.
     let is_plain = |c: &char| c.is_ascii_graphic();

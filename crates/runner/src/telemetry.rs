@@ -13,16 +13,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rustix::time::ClockId;
 use serde::{Deserialize, Serialize};
 
 use highwater_driver::clock::{ClockReadings, RealClock};
+use highwater_driver::system;
 use highwater_model::display::duration;
 use highwater_model::record::{STALL_NS, StallKind, StallRecord, TelemetrySample};
 use highwater_model::units::Nanos;
 
 use crate::executor::Scheduling;
-use crate::kernel::{self, MachineTicks, cpu_time};
+use crate::kernel::{self, MachineTicks};
 use crate::telemetry;
 
 /// Counters at one time.
@@ -44,7 +44,7 @@ pub struct Counters {
 
 /// Reads the counters; `embedded_cpu` comes from the target.
 pub fn read(at: Nanos, embedded_cpu: Nanos) -> Counters {
-    let process = cpu_time(ClockId::ProcessCPUTime);
+    let process = system::process_cpu().unwrap_or_default();
     let [rss_bytes, max_rss_bytes] = kernel::resident_bytes();
     Counters {
         at,
@@ -97,11 +97,13 @@ pub(crate) fn describe() -> BTreeMap<String, String> {
     let mut note = |name: &str, value: String| {
         facts.insert(name.to_owned(), value);
     };
-    let system = rustix::system::uname();
-    note("system", system.sysname().to_string_lossy().into_owned());
-    note("kernel", system.release().to_string_lossy().into_owned());
-    note("architecture", system.machine().to_string_lossy().into_owned());
+    let names = system::machine_names();
+    note("system", names.system);
+    note("architecture", names.architecture);
     note("cores", telemetry::cores().to_string());
+    if let Some(kernel) = names.kernel {
+        note("kernel", kernel);
+    }
     if let Some(memory) = kernel::memory_bytes() {
         note("memory_bytes", memory.to_string());
     }

@@ -14,12 +14,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
 use highwater_model::user_error::UserError;
 
 use crate::contract::TargetOptions;
+use crate::system::LocalStream;
 use crate::target_url::{Environment, TargetUrl};
 use crate::time_limit::LingeringBackends;
 
@@ -87,7 +88,7 @@ pub enum Stream {
     /// Plain TCP.
     Tcp(TcpStream),
     /// A socket in the file system.
-    Unix(UnixStream),
+    Unix(LocalStream),
     /// TLS over TCP.
     Tls(Box<TlsStream<TcpStream>>),
 }

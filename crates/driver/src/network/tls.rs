@@ -9,7 +9,6 @@
 
 use std::fs;
 use std::net::IpAddr;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
@@ -36,6 +35,7 @@ use highwater_model::user_error::UserError;
 use super::{Stream, connect_tcp, describe};
 use crate::contract::{Listener, Timeline};
 use crate::regular_file::{self, WRITTEN_BYTES_MAX};
+use crate::system::{self, FileRights};
 use crate::time_limit::ended;
 
 /// The PEM files named by a URL or the environment.
@@ -212,9 +212,12 @@ fn certificates(file: &str, parameter: &str) -> Result<Vec<CertificateDer<'stati
 fn private_key(file: &str) -> Result<PrivateKeyDer<'static>, UserError> {
     let about = fs::metadata(Path::new(file))
         .map_err(|error| wrong_file("sslkey", file, &error.to_string()))?;
-    // libpq's rule: only the owner, or root's group if root owns it.
-    let open = if about.uid() == 0 { 0o037 } else { 0o077 };
-    if about.permissions().mode() & open != 0 {
+    // libpq's rule: only the owner, or root's group if root owns it; unchecked without owners.
+    let is_open = |rights: FileRights| {
+        let open = if rights.owner == 0 { 0o037 } else { 0o077 };
+        rights.mode & open != 0
+    };
+    if system::rights(&about).is_some_and(is_open) {
         return Err(wrong_file("sslkey", file, "others may read it")
             .with_hint(format!("chmod 0600 {file}")));
     }

@@ -6,7 +6,7 @@ use std::io;
 use std::rc::Rc;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::TcpStream;
 
 use super::errors::{Failure, ServerError};
 use super::facts::Product;
@@ -20,6 +20,7 @@ use highwater_driver::network::{
     AttemptError, SslMode, Stream, by_kind, connect_tcp, lost, no_tls, one_line, unreachable,
 };
 use highwater_driver::sql::connection::{TextWire, rows_of, values};
+use highwater_driver::system::connect_local;
 use highwater_driver::target_url::without_secrets;
 use highwater_driver::time_limit;
 use highwater_model::user_error::UserError;
@@ -63,7 +64,7 @@ async fn attempt(node: &Node, encrypted: bool) -> Result<Connection, AttemptErro
     let place = &node.shown;
     let (greeting, stream) = match &node.address {
         Address::Socket(path) => {
-            let stream = UnixStream::connect(path).await;
+            let stream = connect_local(path).await;
             let mut stream = stream.map_err(|error| unreachable(place, &error))?;
             (greeting(node, &mut stream).await?, Stream::Unix(stream))
         }

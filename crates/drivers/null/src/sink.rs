@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{io, thread};
 
-use rustix::time::{ClockId, clock_gettime};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
@@ -15,6 +14,7 @@ use tokio::sync::watch;
 use highwater_driver::contract::Driver;
 use highwater_driver::sql::cratedb::CRATEDB;
 use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::system::thread_cpu;
 use highwater_driver::target_url::{Host, Secret, TargetUrl};
 use highwater_driver_clickhouse::{CLICKHOUSE, ClickHouseDriver};
 use highwater_driver_cratedb::CrateDbDriver;
@@ -124,19 +124,11 @@ async fn answer(
         let goes_on = count > 0 && conversation.take(&input[..count], &mut answer);
         stream.write_all(&answer).await?;
         answer.clear();
-        cpu.store(thread_cpu(), Ordering::Relaxed);
+        cpu.store(thread_cpu().unwrap_or_default().0, Ordering::Relaxed);
         if !goes_on {
             return Ok(());
         }
     }
-}
-
-/// CPU time of the calling thread, nanoseconds.
-fn thread_cpu() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
-    seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
 }
 
 /// A protocol of the sink.

@@ -7,13 +7,13 @@ use std::rc::Rc;
 use bytes::BytesMut;
 use postgres_protocol::message::frontend;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::UnixStream;
 
 use highwater_driver::contract::Timeline;
 use highwater_driver::network::{
     AttemptError, SslMode, Stream, by_kind, connect_tcp, first_bytes, no_tls, unreachable,
 };
 use highwater_driver::sql::connection::{Row, TextWire};
+use highwater_driver::system::connect_local;
 use highwater_driver::time_limit;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
@@ -88,7 +88,7 @@ async fn connect(node: &Node, encrypted: bool) -> Result<Stream, AttemptError> {
     let other_may_do = |error| AttemptError { error, other_kind: true };
     let (host, port) = match &node.address {
         Address::Socket(directory, port) => {
-            let stream = UnixStream::connect(socket_path(directory, *port)).await;
+            let stream = connect_local(&socket_path(directory, *port)).await;
             return stream.map(Stream::Unix).map_err(failed);
         }
         Address::Tcp(host, port) => (host, *port),

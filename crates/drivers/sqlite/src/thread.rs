@@ -15,11 +15,11 @@ use std::thread::{self, Thread};
 
 use futures_util::future::{Either, select};
 use rusqlite::{Connection, InterruptHandle};
-use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::{mpsc, oneshot};
 
 use highwater_driver::contract::{BoxFuture, Connect, Encoder, Request, Session, Timeline};
 use highwater_driver::failure::{closed, gone};
+use highwater_driver::system::thread_cpu;
 use highwater_driver::time_limit::UnderWay;
 use highwater_model::op::BoundWorkload;
 use highwater_model::outcome::Outcome;
@@ -172,7 +172,7 @@ impl<Q, R> ConnectionWorker<Q, R> {
     }
 
     fn charge(&mut self) {
-        let now = thread_cpu();
+        let now = thread_cpu().unwrap_or_default();
         self.database.charge_cpu(now.saturating_sub(self.charged));
         self.charged = now;
     }
@@ -182,14 +182,6 @@ impl<Q, R> Drop for ConnectionWorker<Q, R> {
     fn drop(&mut self) {
         self.charge();
     }
-}
-
-/// CPU time of the calling thread.
-fn thread_cpu() -> Nanos {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
-    Nanos::from_secs(seconds).saturating_add(Nanos(nanos))
 }
 
 type Response = (Request, Outcome);

@@ -7,17 +7,17 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use highwater_driver::system::process_cpu;
 use highwater_driver::telemetry::{LimitedNode, names, units};
 use highwater_driver::{BoxFuture, Listener, MetricSample, TelemetryReader};
 use highwater_model::numbers::to_f64;
 use highwater_model::user_error::UserError;
 use procfs::net::DeviceStatus;
 use procfs::{Current, CurrentSI, DiskStat, KernelStats};
-use rustix::time::ClockId;
 
 use super::linux::busy;
 use super::processes::{self, Server};
-use super::{EmbeddedCpu, MachineReader, cpu_time};
+use super::{EmbeddedCpu, MachineReader};
 
 /// Bytes per sector in the kernel's counters, whatever the disk's sector size.
 const SECTOR_BYTES: f64 = 512.0;
@@ -68,7 +68,8 @@ impl Host {
             }
         }
         let embedded = self.embedded_cpu.as_ref().map(|cpu| cpu());
-        let client = cpu_time(ClockId::ProcessCPUTime).saturating_sub(embedded.unwrap_or_default());
+        let process = process_cpu().unwrap_or_default();
+        let client = process.saturating_sub(embedded.unwrap_or_default());
         let in_process = embedded.map(|used| of_all(names::CPU_OF_SERVER, used.as_secs_f64()));
         let servers = by_program.into_iter().map(|(program, ticks)| {
             of_all(names::CPU_OF_SERVER, to_f64(ticks) / second).on_node(program)

@@ -1,7 +1,12 @@
-//! The process files of Linux.
+//! The process files of Linux, and its real-time class.
 
 use procfs::process::{Process, Status};
 use procfs::{CpuTime, Current, CurrentSI, FromBufRead, KernelStats, Meminfo, ProcError};
+use rustix::process::{getpriority_process, setpriority_process};
+use thread_priority::{
+    NormalThreadSchedulePolicy, RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
+    set_thread_priority_and_policy, thread_native_id, thread_schedule_policy,
+};
 
 use super::MachineTicks;
 
@@ -56,6 +61,24 @@ pub(crate) fn process_start(process: u32) -> Option<u64> {
         Err(ProcError::NotFound(_)) => Some(0),
         Err(_) => None,
     }
+}
+
+/// Gives this thread the real-time class, at its lowest priority; whether that is permitted.
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere there is no such class")]
+pub(crate) fn enter_real_time() -> Option<bool> {
+    let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
+    Some(set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy).is_ok())
+}
+
+/// Returns this thread to the normal class; whether it is in it.
+pub(crate) fn leave_real_time() -> bool {
+    let normal = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);
+    // The library also sets the niceness. From the best one, no privilege is needed to go back; if it cannot be set,
+    // the thread has kept its own.
+    let nice = getpriority_process(None).unwrap_or(0);
+    drop(set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Max, normal));
+    let _ = setpriority_process(None, nice);
+    thread_schedule_policy().is_ok_and(|policy| policy == normal)
 }
 
 /// The kernel's statistics with these processor lines.

@@ -1,5 +1,5 @@
-//! What the kernel says of this machine and its processes. Linux: from its process files. Elsewhere it is absent, never
-//! invented. Must not judge it.
+//! What the kernel says of this machine and its processes, and its real-time class for threads. Linux: from its process
+//! files. Elsewhere both are absent, never invented. Must not judge it.
 
 #[cfg(target_os = "linux")]
 mod host;
@@ -12,7 +12,6 @@ mod processes;
 
 use highwater_driver::TelemetryReader;
 use highwater_model::units::Nanos;
-use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 #[cfg(target_os = "linux")]
@@ -37,11 +36,4 @@ pub struct MachineTicks {
     pub stolen: Option<u64>,
     /// All of them.
     pub total: u64,
-}
-
-/// CPU time that this process, or this thread, has used.
-pub(crate) fn cpu_time(clock: ClockId) -> Nanos {
-    let cpu = clock_gettime(clock);
-    let nanos = cpu.tv_sec * 1_000_000_000 + cpu.tv_nsec;
-    Nanos(u64::try_from(nanos).unwrap_or(0))
 }

@@ -1,4 +1,4 @@
-//! A system whose kernel has no process files: nothing is known.
+//! A system whose kernel has no process files: nothing is known, and threads stay in the normal class.
 
 use std::future::ready;
 
@@ -30,6 +30,14 @@ pub(crate) const fn process_space() -> Option<String> {
 
 pub(crate) const fn process_start(_process: u32) -> Option<u64> {
     None
+}
+
+pub(crate) const fn enter_real_time() -> Option<bool> {
+    None
+}
+
+pub(crate) const fn leave_real_time() -> bool {
+    true
 }
 
 pub(crate) fn reader(

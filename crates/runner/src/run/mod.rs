@@ -18,6 +18,7 @@ use highwater_analysis as analysis;
 use highwater_analysis::cluster_changes::cluster_changes;
 use highwater_driver::clock::{RealClock, RealTimeline, SimulatedTimeline};
 use highwater_driver::interrupts::Interrupts;
+use highwater_driver::system::process_cpu;
 use highwater_driver::{Admin, DiskSpace, TableFeatures, TargetFacts, Timeline};
 use highwater_model::audit_record::EarlierAudit;
 use highwater_model::display::{count, percent_of};
@@ -54,6 +55,9 @@ pub use crate::request::{
     RunEnd, RunEnding, RunOptions, RunRequest, TableRequest, TelemetryRequest,
 };
 
+/// Note for a system without CPU clocks.
+const OWN_CPU_UNKNOWN: &str = "this system does not report the CPU time of the load generator: it counts as 0, and whether it \
+                               limited the result is unknown";
 /// Note for a sink.
 const STORES_NOTHING: &str = "a sink stores nothing: no audit, and no figure is a database's";
 /// Note for a database on this host.
@@ -373,6 +377,7 @@ impl Run {
             ("not_noted", not_noted.map(|error| error.message)),
             ("continued", self.tables.continued_note(earlier)),
             ("spread_as_created", self.tables.spread_note(features)),
+            ("own_cpu_unknown", process_cpu().is_none().then(|| OWN_CPU_UNKNOWN.to_owned())),
             ("sink", sink.then(|| STORES_NOTHING.to_owned())),
             ("shares_host", shares_host.then(|| SHARES_HOST.to_owned())),
             ("invariants_not_asked", self.skipped_invariants()),

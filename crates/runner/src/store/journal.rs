@@ -12,13 +12,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use highwater_driver::regular_file::{self, MADE_BYTES_MAX};
+use highwater_driver::system;
 use highwater_model::event::Event;
 use highwater_model::record::{FailureRecord, InterventionRecord};
 use highwater_model::target_telemetry::{TelemetryPoint, TelemetryValue};
@@ -193,7 +193,7 @@ impl LineTail {
     fn is_another(&self) -> bool {
         let open = self.file.as_ref().and_then(|file| file.metadata().ok());
         match (open, fs::metadata(&self.path)) {
-            (Some(open), Ok(there)) => open.ino() != there.ino(),
+            (Some(open), Ok(there)) => system::identity(&open) != system::identity(&there),
             _ => false,
         }
     }
@@ -577,7 +577,7 @@ impl Spill {
             std::fs::remove_file(&self.path).map_err(failed)?;
             self.file.insert(file)
         };
-        file.write_all_at(bytes, self.bytes).map_err(failed)?;
+        system::write_all_at(file, bytes, self.bytes).map_err(failed)?;
         self.bytes += bytes.len() as u64;
         Ok(())
     }
@@ -586,7 +586,7 @@ impl Spill {
     pub fn read(&self, from: u64, buffer: &mut [u8]) -> Result<(), UserError> {
         let missing = || self.failed("nothing was written");
         let file = self.file.as_ref().ok_or_else(missing)?;
-        file.read_exact_at(buffer, from).map_err(|error| self.failed(error))
+        system::read_exact_at(file, buffer, from).map_err(|error| self.failed(error))
     }
 
     /// Reads this many bytes from the start, in order; `None` if nothing was written. Fails if the file has fewer

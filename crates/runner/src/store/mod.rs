@@ -24,9 +24,8 @@ mod journal;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -37,7 +36,9 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use highwater_driver::DiskSpace;
 use highwater_driver::regular_file::{self, MADE_BYTES_MAX};
+use highwater_driver::system::{self, FileRights};
 use highwater_model::histogram::LatencyHistogram;
 use highwater_model::json;
 use highwater_model::plan::Plan;
@@ -517,8 +518,7 @@ fn age(root: &Path, id: &str) -> (String, Nanos) {
 
 /// Bytes free for this user on the file system of `path`.
 pub fn free_bytes(path: &Path) -> Option<u64> {
-    let stat = rustix::fs::statvfs(path).ok()?;
-    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+    Some(DiskSpace::of_path(path)?.free_bytes)
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> UserError {
@@ -640,7 +640,7 @@ const STICKY: u32 = 0o1000;
 const ROOT: u32 = 0;
 
 /// Why another user may have written a run's record: its file, its directory, or the store around it is not owned by
-/// this user, or others can write to it. `None` if only this user can.
+/// this user, or others can write to it, or the system does not say. `None` if only this user can.
 pub fn others_may_write(run: &Path) -> Option<String> {
     let directory = directory_of(run);
     let mut inside =
@@ -662,20 +662,23 @@ fn why(path: &Path, is_around: bool) -> Option<String> {
         Ok(about) => about,
         Err(error) => return Some(format!("{shown}: {error}")),
     };
-    let owner = about.uid();
-    let is_own = owner == rustix::process::geteuid().as_raw() || is_around && owner == ROOT;
+    let Some((rights, user)) = system::rights(&about).zip(system::effective_user()) else {
+        return Some(format!("who can write {shown} is unknown on this system"));
+    };
+    let owner = rights.owner;
+    let is_own = owner == user || is_around && owner == ROOT;
     if !is_own {
         return Some(format!("{shown} belongs to another user ({owner})"));
     }
-    let is_sticky = is_around && about.mode() & STICKY != 0;
-    (is_writable(&about) && !is_sticky).then(|| format!("{shown} can be written by others"))
+    let is_sticky = is_around && rights.mode & STICKY != 0;
+    (is_writable(rights) && !is_sticky).then(|| format!("{shown} can be written by others"))
 }
 
 /// Whether users other than the owner may write. A group with the id of its user does not count: systems create one for
 /// each user.
-fn is_writable(about: &Metadata) -> bool {
-    let is_of_user = about.gid() == about.uid() && about.uid() != ROOT;
-    about.mode() & OTHERS_WRITE != 0 || about.mode() & GROUP_WRITES != 0 && !is_of_user
+fn is_writable(rights: FileRights) -> bool {
+    let is_of_user = rights.group == rights.owner && rights.owner != ROOT;
+    rights.mode & OTHERS_WRITE != 0 || rights.mode & GROUP_WRITES != 0 && !is_of_user
 }
 
 /// An error of a file or directory, named in front of its cause.

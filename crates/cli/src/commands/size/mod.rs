@@ -7,6 +7,7 @@ mod intent;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 
+use highwater_driver::system::create_without_waiting;
 use highwater_model::group::VARIANT_LABEL;
 use highwater_model::numbers::round_to_u32;
 use highwater_model::user_error::UserError;
@@ -23,7 +24,7 @@ use self::intent::{Conditions, RequestedRate, SizeIntent};
 use crate::exit::{did_you_mean, suggestion};
 use crate::grammar::flags::{CONFIG, FIGURES, MODEL, NO_COLOR, OUT, OUTPUT, VERBOSE};
 use crate::grammar::{CommandSpec, Flag, Reach, flag, words};
-use crate::{exit, figures, stored_files, terminal};
+use crate::{exit, figures, terminal};
 
 /// `highwater size`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
@@ -71,7 +72,7 @@ fn size(settings: &SizeIntent) -> Result<u8, UserError> {
     if let Some(path) = &settings.html {
         let page = report::size_html(&plan, &settings.command);
         let written =
-            stored_files::create(path).and_then(|mut file| file.write_all(page.as_bytes()));
+            create_without_waiting(path).and_then(|mut file| file.write_all(page.as_bytes()));
         written.map_err(|error| {
             UserError::usage(format!("--html: cannot write {}: {error}", path.display()))
         })?;

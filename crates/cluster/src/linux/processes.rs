@@ -19,9 +19,7 @@ use highwater_driver::clock::RealClock;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 use rustix::fs::OFlags;
-use rustix::process::Signal;
-#[cfg(target_os = "linux")]
-use rustix::process::{Pid, PidfdFlags, kill_process, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
 /// The environment variable that identifies the node of a process. Unlike a setting, it does not begin with
@@ -105,7 +103,6 @@ impl ProcessId {
     }
 
     /// Sends a signal, unless the process has ended.
-    #[cfg(target_os = "linux")]
     pub(super) fn signal(self, signal: Signal) {
         let Some(pid) = Pid::from_raw(self.pid) else {
             return;
@@ -121,11 +118,6 @@ impl ProcessId {
             Err(_) => kill_process(pid, signal),
         };
     }
-
-    /// No process is started there.
-    #[cfg(not(target_os = "linux"))]
-    #[expect(clippy::unused_self, reason = "as on Linux")]
-    pub(super) const fn signal(self, _signal: Signal) {}
 }
 
 impl Stat {

@@ -25,6 +25,7 @@ use super::processes::{FamilyEnd, Launch, ProcessId, User, user};
 use super::site::{NodeState, Shell, Site, StartedProcess};
 use super::values;
 use super::values::{Values, host};
+use crate::Node;
 
 /// Time limit for ending a node whose `stop` is no longer known.
 const FORMER_WITHIN: Nanos = Nanos::from_secs(10);
@@ -347,27 +348,6 @@ pub(super) fn log_of(site: &Site, number: u32) -> PathBuf {
     site.file.directory().join(format!("node{number}.log"))
 }
 
-/// A node.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Node {
-    /// From 1.
-    pub number: u32,
-    /// Address of its ports; empty if only the user's commands know it.
-    pub host: String,
-    /// URL as a target.
-    pub url: String,
-    /// Whether it is loaded.
-    pub is_target: bool,
-    /// URLs of its metrics.
-    pub metrics: Vec<String>,
-    /// Its first process, while it runs on this machine.
-    pub pid: Option<i32>,
-    /// Its data directory on this machine.
-    pub data: Option<PathBuf>,
-    /// Its log.
-    pub log: Option<PathBuf>,
-}
-
 /// Time limit for preparing a data directory.
 const PREPARE_WITHIN: Nanos = Nanos::from_secs(600);
 
@@ -665,10 +645,11 @@ fn busy(site: &mut Site, groups: &[PathBuf], mark: &str) -> Result<f64, UserErro
 
 #[cfg(test)]
 mod tests {
+    use super::super::control_group::remove;
+    use super::super::processes::ProcessId;
+    use super::super::site::StateFile;
     use super::*;
-    use crate::control_group::remove;
-    use crate::processes::ProcessId;
-    use crate::site::{Options, StateFile};
+    use crate::Options;
     use highwater_driver::interrupts;
     use highwater_model::user_error::UserError;
     use std::path::Path;

@@ -5,21 +5,17 @@
 //! anything starts, and after it has ended. Must not know nodes.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs::{self, File, Permissions, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Child;
-use std::rc::Rc;
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
-use highwater_driver::Target;
 use highwater_driver::clock::{RealClock, wall_clock};
 use highwater_driver::interrupts::{Interrupts, StopRequest};
 use highwater_driver::regular_file::{self, WRITTEN_BYTES_MAX};
@@ -31,6 +27,7 @@ use highwater_model::user_error::UserError;
 
 use super::control_group;
 use super::processes::{Family, FamilyEnd, Launch, ProcessId, User};
+use crate::{HistoryEntry, Options};
 
 /// Pause between two checks while waiting.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -42,28 +39,6 @@ const TAIL_BYTES: u64 = 2_000;
 const TAIL_LINES: usize = 8;
 /// Maximum output read from a command, bytes.
 const PRINTED_MAX: u64 = 1 << 24;
-
-/// Opens a target at a URL.
-pub type OpenTarget = dyn Fn(&str) -> Result<Arc<dyn Target>, UserError>;
-
-/// Options other than those of the file.
-#[derive(Clone)]
-pub struct Options {
-    /// The cluster file's directory, where the user's commands run.
-    pub directory: PathBuf,
-    /// Start nodes without quotas.
-    pub no_quota: bool,
-    /// Remove the nodes' data when the cluster ends.
-    pub remove_data: bool,
-    /// Take over nodes that an earlier call left running on purpose; otherwise they are an error.
-    pub takes_over: bool,
-    /// Variables of this process to hide from nodes and commands.
-    pub hidden: Vec<OsString>,
-    /// Opens a target, for readiness by SQL.
-    pub open: Rc<OpenTarget>,
-    /// Receives a line about each step.
-    pub report: Rc<dyn Fn(&str)>,
-}
 
 /// See the module documentation.
 pub(super) struct Site {
@@ -379,15 +354,6 @@ pub(super) struct UpState {
     /// Time limit of that command, nanoseconds.
     #[serde(default)]
     pub(super) within_ns: u64,
-}
-
-/// A sentence of the history.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HistoryEntry {
-    /// RFC 3339, UTC.
-    pub at: String,
-    /// The event.
-    pub what: String,
 }
 
 /// The file, locked by this process.

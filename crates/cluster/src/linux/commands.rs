@@ -14,10 +14,10 @@ use highwater_model::display::{foreign, span};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
-use super::nodes::Node;
 use super::processes::ProcessId;
-use super::site::{OpenTarget, Shell, Site, UpState, from, tail_of};
+use super::site::{Shell, Site, UpState, from, tail_of};
 use super::values::variables;
+use crate::{Node, OpenTarget};
 
 /// Pause between two tries of `ready`.
 const TRY_EVERY: Nanos = Nanos::SECOND;
