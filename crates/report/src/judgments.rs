@@ -252,7 +252,7 @@ pub(crate) fn together<'a>(all_runs: impl Iterator<Item = &'a Judgments>) -> Vec
 pub(crate) fn flaws<'a>(records: impl Iterator<Item = RecordRef<'a>> + Clone) -> String {
     let is_simulated = records.clone().any(|record| record.measured_run().run.target.simulated);
     let simulated = is_simulated.then(|| "simulated".to_owned());
-    let judged = together(records.map(|record| record.judgments()));
+    let judged = together(records.map(RecordRef::judgments));
     let judged = judged.into_iter().filter(|of| matches!(of.tone, Tone::Bad | Tone::Open));
     let judged = judged.map(|of| format!("{} {}", of.name.to_lowercase(), of.value));
     list(simulated.into_iter().chain(judged), " · ")

@@ -286,9 +286,10 @@ fn answer(plan: &SizePlan) -> Answer {
         ),
         figure,
         unit,
-        condition: match nodes.is_exceeded {
-            true => format!("for {needs}, to be {} sure", percent_whole(nodes.probability)),
-            false => format!("for {needs}"),
+        condition: if nodes.is_exceeded {
+            format!("for {needs}, to be {} sure", percent_whole(nodes.probability))
+        } else {
+            format!("for {needs}")
         },
         caveat: nodes
             .to_prove

@@ -190,10 +190,10 @@ fn required<T>(
 /// Separates the rates from further files after `--from FILE`, into which a shell expands `--from runs/*`. Names of
 /// files and runs contain a path, an extension, or a date; rates contain none of them.
 fn split(positionals: &[String], after_from: bool) -> (Vec<String>, Vec<String>) {
+    const TIMES: [&str; 9] = ["s", "sec", "second", "m", "min", "minute", "h", "hour", "day"];
     let is_source = |text: &&String| {
         let ending = std::path::Path::new(text).extension();
         let named = ending.is_some_and(|ending| ending == "csv" || ending == "json");
-        const TIMES: [&str; 9] = ["s", "sec", "second", "m", "min", "minute", "h", "hour", "day"];
         let bare = match text.rsplit_once('/') {
             Some((rate, time)) if TIMES.contains(&time) => rate,
             _ => text,
