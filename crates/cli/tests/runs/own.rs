@@ -114,7 +114,7 @@ fn mistakes_in_own_statements_are_shown_at_their_places() {
     let called = place.call(&["run", "-f", "wrong.sql", "sqlite:own.db"]);
     assert_eq!(called.code, Some(2));
     for part in [
-        "`\\sleep` is a pause inside an op",
+        "`\\sleep` outside of a transaction",
         "wrong.sql:1:1",
         "`:n` is not set",
         "wrong.sql:2:8",
