@@ -178,7 +178,8 @@ fn build(package: &Package, target: &Path) -> Result<PathBuf, String> {
             private_paths(target)?.into_iter().map(|(from, to)| format!("{flag}{from}={to}"));
         maturin.env(variable, mapped.collect::<Vec<_>>().join(separator));
     }
-    run(&mut maturin)?;
+    // The output of this task is the sums alone.
+    run(maturin.stdout(std::io::stderr()))?;
     Ok(target.join(triple).join("release/highwater"))
 }
 
