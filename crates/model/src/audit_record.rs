@@ -257,8 +257,11 @@ named! {
 pub struct InvariantRecord {
     /// Name of the invariant in the workload file.
     pub name: String,
-    /// The required result of its query.
+    /// The required result of its query; `LEAST to MOST` if the outcome of some ops is unknown.
     pub expected: String,
+    /// The result before the load, if the required one is so much more; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
     /// The result of its query, a single value; absent for null, and for any other number of rows or values.
     pub found: Option<String>,
     /// Whether the result is the required one.

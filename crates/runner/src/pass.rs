@@ -85,6 +85,18 @@ impl Passes {
         self.each().last().map_or(Nanos::ZERO, |pass| pass.origin)
     }
 
+    /// By op, how many took effect, and how many may have; `ops` is the number of ops of the workload.
+    pub(crate) fn effects(&self, ops: usize) -> Vec<(u64, u64)> {
+        let mut effects = vec![(0, 0); ops];
+        for (key, stats) in self.each().flat_map(|pass| pass.stats.iter().enumerate()) {
+            if let (Some(stats), Some(op)) = (stats, key.checked_rem(ops)) {
+                effects[op].0 += stats.acknowledged - stats.rolled_back;
+                effects[op].1 += stats.unknown;
+            }
+        }
+        effects
+    }
+
     pub(crate) fn interrupted(&self) -> bool {
         self.each().any(|pass| pass.interrupted)
     }

@@ -163,7 +163,7 @@ async fn complete_entries(
             entry.next_index = entry.next_index.max(next_index);
             entry.rows = Some(rows);
             entry.writing = false;
-        } else if unclear(entry) {
+        } else if unclear(entry) && !table.columns.is_empty() {
             entry.rows = Some(rows_of(&admin.count_by_key(table, u64::MAX).await?));
         }
     }
@@ -185,11 +185,15 @@ fn busy(entries: &[RegistryEntry]) -> UserError {
         .with_hint("wait until that run has ended; two runs cannot fill one table")
 }
 
-/// The index after the last row of a table, and its number of rows. All rows must be visible.
+/// The index after the last row of a table, and its number of rows. All rows must be visible. Rows that its creation
+/// made do not count.
 pub(crate) async fn end_of(
     admin: &mut dyn Admin,
     table: &BoundTable,
 ) -> Result<(u64, u64), UserError> {
+    if table.columns.is_empty() {
+        return Ok((0, 0));
+    }
     let counts = admin.count_by_key(table, END_SEARCH_WIDTH).await?;
     let rows = rows_of(&counts);
     let Some((last, _)) = counts.buckets.last() else {
@@ -249,6 +253,7 @@ impl ExistingTables {
         let mut unwritten = Vec::new();
         for (position, (entry, table)) in self.entries.iter().zip(&bound.tables).enumerate() {
             let is_new = entry.next_index == 0 && !entry.writing && entry.rows == Some(0);
+            let is_new = is_new && !table.columns.is_empty();
             if is_new && rows_of(&admin.count_by_key(table, u64::MAX).await?) == 0 {
                 unwritten.push(position);
             }

@@ -13,6 +13,7 @@ use highwater_model::user_error::UserError;
 use super::generators::columns::{ColumnGenerator, ColumnScope, Object, TableScope, scope_of};
 use super::generators::parameters::ParameterGenerator;
 use super::input::named;
+use super::invariants::Expected;
 use super::parameter::{ParameterKind, ParameterSpec, Setting};
 use super::random::Draws;
 use super::rows::{Attributes, Entity, Layout};
@@ -88,8 +89,7 @@ pub(super) struct InvariantDefinition {
     pub(super) name: String,
     /// Query per dialect that returns one value, without parameters.
     pub(super) sql: BTreeMap<String, Sql>,
-    /// The value, as text.
-    pub(super) equals: String,
+    pub(super) expected: Expected,
 }
 
 /// An op.

@@ -17,6 +17,7 @@ mod files;
 mod generators;
 mod input;
 mod instance;
+mod invariants;
 mod ops;
 mod parameter;
 pub mod random;
@@ -32,7 +33,8 @@ pub use definition::{Arrivals, StreamSpec, Unit};
 pub use files::{
     CatalogEntry, EXAMPLE, Script, ScriptError, WorkloadSpec, builtin, catalog, file_schema,
 };
-pub use instance::{Invariant, OpContext, Workload};
+pub use instance::{OpContext, Workload};
+pub use invariants::{Expected, Invariant, whole};
 pub use ops::ReplacedKeys;
 pub use parameter::{ParameterKind, ParameterSpec};
 pub use sketch::sketch;

@@ -454,7 +454,7 @@ impl Workload {
     pub fn only_reads(&self, id: OpId) -> bool {
         let is_query = |body: &&OpBodyDefinition| matches!(body, OpBodyDefinition::Query { .. });
         let body = self.op_definition(id).map(|op| &op.body).filter(is_query);
-        body.is_some_and(|body| body.writes().is_none() && changing(body).is_empty())
+        body.is_some_and(only_reads)
     }
 
     /// Whether a statement of an op may change rows in a way that the workload does not describe.
@@ -478,6 +478,11 @@ impl Workload {
         let changed = |name: String| texts.iter().any(|text| text.contains(&name));
         self.definition.tables.iter().map(|table| changed(table.name.to_lowercase())).collect()
     }
+}
+
+/// Whether the words of an op's statements show that it changes nothing.
+pub(super) fn only_reads(body: &OpBodyDefinition) -> bool {
+    !body.is_insert() && body.writes().is_none() && changing(body).is_empty()
 }
 
 /// Statements that may change rows in a way that the workload does not describe.

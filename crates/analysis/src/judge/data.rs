@@ -172,7 +172,9 @@ fn invariants_broken(audit: &AuditRecord) -> Option<Reason> {
     let broken = audit.invariants.iter().filter(|invariant| !invariant.holds).map(|invariant| {
         let found = invariant.found.as_deref().unwrap_or("not one value");
         let (name, expected) = (&invariant.name, &invariant.expected);
-        format!("invariant `{name}` failed: expected {expected}, found {found}")
+        let before = invariant.before.as_ref();
+        let before = before.map_or(String::new(), |value| format!(", before the load {value}"));
+        format!("invariant `{name}` failed: expected {expected}, found {found}{before}")
     });
     let broken: Vec<String> = broken.take(EXAMPLES_NAMED).collect();
     let message = "an invariant of the workload failed";

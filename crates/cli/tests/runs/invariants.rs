@@ -115,6 +115,66 @@ fn a_share_of_several_checks_no_invariant_and_states_it() {
     assert!(!found(&whole, "invariants_not_asked", said));
 }
 
+/// Payments of which one in four is rolled back as ordered, into a history that has entries already.
+fn payments(grows_by: &str) -> Place {
+    let place = Place::new();
+    place.database(
+        "bank.db",
+        "CREATE TABLE history (account INTEGER); INSERT INTO history VALUES (1), (2)",
+    );
+    let file = "format = 1\nname = \"bank\"\nversion = 1\nsummary = \"payments\"\n[ops.pay]\n\
+         parameters = [\n\
+         { name = \"account\", type = \"bigint\", generator = \"uniform\", min = 1, max = 4 },\n\
+         { name = \"cancels\", type = \"boolean\", generator = \"expression\", value = \":account = 4\" },\n]\n\
+         transaction.any = [\"INSERT INTO history VALUES (:account)\", { rollback = true, when = \"cancels\" }]\n\
+         [invariants.payments]\nsql.any = \"SELECT count(*) FROM history\"\n";
+    place.file("bank.toml", &format!("{file}grows_by = {grows_by}\n"));
+    place
+}
+
+#[test]
+fn a_value_grows_by_what_was_acknowledged_and_not_rolled_back() {
+    let record = |grows_by| record(&run(&payments(grows_by), "--stream pay"));
+    let good = record("{ pay = 1 }");
+    assert_eq!(good.judgments.data.value, Data::Clean, "{:?}", good.audit);
+    let invariant = &good.audit.invariants[0];
+    assert_eq!(invariant.before.as_deref(), Some("2"));
+    assert_eq!(Some(&invariant.expected), invariant.found.as_ref());
+    assert!(good.results.iter().any(|result| result.rolled_back > 0));
+    let wrong = record("{ pay = 2 }");
+    assert_eq!(wrong.judgments.data.value, Data::Altered);
+    assert!(wrong.judgments.data.reasons[0].evidence.ends_with(", before the load 2"));
+    // Nothing is known of the op.
+    let unknown = record("{}");
+    assert_eq!(unknown.judgments.data.value, Data::Unverified);
+    let notes = unknown.notes.iter().filter(|note| note.code == "invariants_not_asked");
+    assert_eq!(notes.count(), 1);
+}
+
+/// A table with rows, and one that the statements of its creation fill.
+const FILLED_BY_CREATE: &str = "format = 1\nname = \"own\"\nversion = 1\nsummary = \"two tables\"\n\
+    [tables.rates]\ncreate.any = [\"CREATE TABLE rates (n INTEGER)\", \"INSERT INTO rates VALUES (1), (2)\"]\n\
+    [tables.sales]\ncolumns = [{ name = \"n\", type = \"bigint\", generator = \"sequence\" }]\n\
+    create.any = \"CREATE TABLE sales (n BIGINT)\"\nkey.any = \"n\"\n\
+    [ops.sell]\ninsert = \"sales\"\nbatch = 10\n\
+    [streams.sell]\nunit = \"rows\"\narrivals = \"constant\"\nops = { sell = 1 }\n\
+    [invariants.rates]\nequals = 2\nsql.any = \"SELECT count(*) FROM rates\"\n";
+
+#[test]
+fn a_table_that_its_creation_fills_is_checked_by_invariants_alone() {
+    let place = Place::new();
+    place.file("own.toml", FILLED_BY_CREATE);
+    for more in ["", "", "--drop"] {
+        let load = "run -f own.toml sqlite:own.db -d 1s --warm-up 0s --rate 1k --json";
+        let record = record(&place.typed(&format!("{load} {more}")));
+        assert_eq!(record.judgments.data.value, Data::Clean, "{:?}", record.judgments);
+        assert_eq!(record.audit.found, record.audit.acknowledged);
+        assert!(record.audit.found > 0 && record.audit.invariants[0].holds, "{:?}", record.audit);
+    }
+    place.file("own.toml", &FILLED_BY_CREATE.replace("insert = \"sales\"", "insert = \"rates\""));
+    place.call(&["check", "own.toml"]).reports("table `rates` has no columns");
+}
+
 /// Whether a record contains this sentence as a reason or an incident with this code.
 fn found(record: &RunRecord, code: &str, message: &str) -> bool {
     let mut findings = record.notes.iter();
@@ -127,7 +187,10 @@ fn mistakes_of_an_invariant_are_reported_at_their_place() {
     let good = workload(&format!("{TAKE}, {GIVE}"));
     for (from, to, message) in [
         ("equals = true", "equals = 1.5", "an integer, a text, true or false"),
-        ("equals = true", "", "`equals`"),
+        ("equals = true", "", "either `equals` or `grows_by`"),
+        ("equals = true", "equals = 1\ngrows_by = {}", "either `equals` or `grows_by`"),
+        ("equals = true", "grows_by = { transfr = 1 }", "did you mean `transfer`?"),
+        ("equals = true", "grows_by = { transfer = 0.5 }", "a whole number"),
         ("SELECT sum(balance)", "DELETE", "changes something"),
         ("SELECT sum(balance)", "SELECT :x + sum(balance)", "unknown parameter `:x`"),
         ("SELECT sum(balance) FROM accounts", "", "is empty"),

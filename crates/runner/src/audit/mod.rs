@@ -26,7 +26,7 @@ use highwater_model::plan::AuditLevel;
 use highwater_model::record::{AuditRecord, AuditStatus, InvariantRecord};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
-use highwater_workload::Invariant;
+use highwater_workload::{Invariant, whole};
 
 use self::patient::{PatientAdmin, Waits};
 use self::table::{Figures, Regenerator, TableAudit, TableTimes, add};
@@ -201,6 +201,13 @@ async fn compare(
             *rows = None;
             continue;
         }
+        if table.columns.is_empty() {
+            // Its creation filled it: only invariants know its rows.
+            if let Some(rows) = rows {
+                rows.push(0);
+            }
+            continue;
+        }
         let times = TableTimes { timeline, narrow_until };
         let figures = compare_table(input, position, ledger, &mut *admin, times).await?;
         if let Some(wrong) = figures.wrong_sql {
@@ -359,17 +366,45 @@ async fn check_invariant(
     invariant: &Invariant,
     admin: &mut PatientAdmin<'_>,
 ) -> Result<InvariantRecord, UserError> {
-    let rows = admin.ask(async |admin| admin.query(&invariant.sql).await).await?;
-    let found = match rows.as_slice() {
-        [row] if row.len() == 1 => row[0].clone(),
-        _ => None,
-    };
+    let found = single(admin.ask(async |admin| admin.query(&invariant.sql).await).await?);
     Ok(InvariantRecord {
         name: invariant.name.clone(),
-        expected: invariant.equals.clone(),
+        expected: invariant.expected(),
+        before: invariant.before().map(|value| value.to_string()),
         holds: found.as_deref().is_some_and(|found| invariant.holds(found)),
         found,
     })
+}
+
+/// The only value of a response.
+fn single(rows: Vec<Vec<Option<String>>>) -> Option<String> {
+    match <[_; 1]>::try_from(rows).ok()?.map(<[_; 1]>::try_from) {
+        [Ok([value])] => value,
+        [Err(_)] => None,
+    }
+}
+
+/// The values before the load of those invariants that compare with them; null is `None`.
+pub(crate) async fn values_before(
+    invariants: &[Invariant],
+    admin: &mut dyn Admin,
+) -> Result<Vec<Option<i128>>, UserError> {
+    let mut values = Vec::with_capacity(invariants.len());
+    for invariant in invariants {
+        let value = if invariant.needs_value_before() {
+            single(admin.query(&invariant.sql).await?)
+        } else {
+            None
+        };
+        let number = value.as_deref().and_then(whole);
+        if let Some(value) = value.filter(|_| number.is_none()) {
+            let message = format!("invariant `{}` is {value} before the load", invariant.name);
+            let hint = "`grows_by` is for a query of one whole number";
+            return Err(UserError::statement(message).with_hint(hint));
+        }
+        values.push(number);
+    }
+    Ok(values)
 }
 
 /// The record of a run whose user stopped it before the end of the audit.

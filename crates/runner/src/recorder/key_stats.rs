@@ -110,6 +110,8 @@ pub struct KeyStats {
     pub acknowledged: u64,
     /// Of these, transactions that ended with the ROLLBACK that the workload orders.
     pub rolled_back: u64,
+    /// Ops whose outcome is unknown: some of their work may have taken effect.
+    pub unknown: u64,
     /// Ops that were intended and never sent.
     pub dropped: u64,
     /// Acknowledgments in the phase, whenever the ops were intended.
@@ -163,6 +165,7 @@ impl Default for KeyStats {
             sent: 0,
             acknowledged: 0,
             rolled_back: 0,
+            unknown: 0,
             dropped: 0,
             answered: AnsweredRecord::default(),
             retries: 0,
@@ -202,6 +205,7 @@ impl KeyStats {
         self.sent += other.sent;
         self.acknowledged += other.acknowledged;
         self.rolled_back += other.rolled_back;
+        self.unknown += other.unknown;
         self.dropped += other.dropped;
         self.answered.ops += other.answered.ops;
         self.answered.rows += other.answered.rows;

@@ -163,6 +163,7 @@ impl Recorder {
         stats.offered += 1;
         stats.sent += 1;
         stats.retries += u64::from(op.retries);
+        stats.unknown += u64::from(op.outcome.certainty == Certainty::Unknown);
         stats.session_wait.record(op.free.saturating_sub(op.intended));
         let lag = op.lag();
         stats.client_lag.record(lag);

@@ -8,13 +8,16 @@ use highwater_model::op::BoundWorkload;
 use highwater_model::plan::{AuditLevel, Share};
 use highwater_model::record::AuditStatus;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 use highwater_workload::Invariant;
 
 use super::Run;
+use super::preparing::unless_stopped;
 use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, audit_unless};
 use crate::control::{Controls, ReceivedCommand, obey_after_load};
 use crate::ledger::Ledger;
 use crate::request::{Observer, rows_per_op};
+use crate::table_setup::writes;
 use highwater_driver::interrupts::{Interrupts, StopRequest};
 
 /// Why replaced rows cannot be compared on a model.
@@ -51,10 +54,59 @@ impl Run {
         share.of == 1 || (self.meeting.is_some() && share.index == 1)
     }
 
-    /// Note for the reader of a share's record, if the workload has invariants.
+    /// Note for the reader of the record, if some of the workload's invariants are not checked.
     pub(super) fn skipped_invariants(&self) -> Option<String> {
-        let audits = !self.is_of_all() && self.request.plan.audit.level != AuditLevel::Off;
-        (audits && self.request.workload.has_invariants()).then(|| OF_THE_WHOLE.to_owned())
+        let audits = self.request.plan.audit.level != AuditLevel::Off;
+        let skips_all = !self.is_of_all() && self.request.workload.has_invariants();
+        if audits && skips_all {
+            return Some(OF_THE_WHOLE.to_owned());
+        }
+        let why = match self.request.plan.share.of {
+            1 => {
+                "an op of this run changes them in a way that the workload does not state, or they had no value before"
+            }
+            _ => "a share does not know what was acknowledged to the others",
+        };
+        let names = self.unchecked.join(", ");
+        let are = audits && !names.is_empty();
+        are.then(|| format!("these invariants were not checked, because {why}: {names}"))
+    }
+
+    /// Registers that this run writes from here on, and reads the values with which its invariants compare.
+    pub(super) async fn begin_writing(
+        &mut self,
+        admin: &mut dyn Admin,
+        dialects: &[String],
+    ) -> Result<(), UserError> {
+        let (plan, capabilities) = (&self.request.plan, self.request.target.capabilities());
+        if plan.share.index == 1 && writes(&self.request) {
+            self.tables.begin(admin).await?;
+        }
+        let audits = plan.audit.level != AuditLevel::Off && capabilities.stores_values;
+        if audits && plan.share.of == 1 && !capabilities.simulated {
+            let invariants = self.request.workload.invariants(dialects)?;
+            let values = audit::values_before(&invariants, admin);
+            self.values_before = unless_stopped(&self.later_interrupts, values).await?;
+        }
+        Ok(())
+    }
+
+    /// The invariants to check after ops with these effects.
+    pub(super) fn invariants_due(
+        &mut self,
+        dialects: &[String],
+        effects: &[(u64, u64)],
+    ) -> Result<Vec<Invariant>, UserError> {
+        let mut due = Vec::new();
+        let mut before = self.values_before.iter().copied();
+        for invariant in self.request.workload.invariants(dialects)? {
+            let name = invariant.name.clone();
+            match invariant.after(before.next().flatten(), effects) {
+                Some(invariant) => due.push(invariant),
+                None => self.unchecked.push(name),
+            }
+        }
+        Ok(due)
     }
 
     /// Why rows that replace each other cannot be compared by this share.

@@ -31,7 +31,7 @@ use highwater_model::record::{
 };
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
-use highwater_workload::{Invariant, Workload};
+use highwater_workload::Workload;
 
 use self::preparing::unless_stopped;
 use crate::audit::AuditOutcome;
@@ -124,7 +124,7 @@ impl Run {
         let bound = self.bind(&facts.dialects)?;
         self.row_identity = self.request.workload.row_identity(&facts.dialects)?;
         check_transactions(&bound, &facts)?;
-        self.invariants(&facts.dialects)?;
+        self.request.workload.invariants(&facts.dialects)?;
         let held = self.hold_tables(&bound, admin.as_mut());
         let leases = unless_stopped(&self.later_interrupts, held).await?;
         self.meeting = leases.as_ref().zip(self.request.meets.as_ref()).map(|(held, meets)| {
@@ -171,9 +171,7 @@ impl Run {
         let stop = self.later_interrupts.clone();
         let estimated = self.estimate(&mut parts, admin.as_mut(), &bound);
         let expected = unless_stopped(&stop, estimated).await?;
-        if plan.share.index == 1 && table_setup::writes(&self.request) {
-            self.tables.begin(admin.as_mut()).await?;
-        }
+        self.begin_writing(admin.as_mut(), &parts.facts.dialects).await?;
         self.open_meeting(&mut parts, admin.as_mut()).await?;
         self.announce(&parts);
         self.observer.event(&Event::Estimate(expected));
@@ -248,10 +246,6 @@ impl Run {
         Ok(Arc::new(bound))
     }
 
-    fn invariants(&self, dialects: &[String]) -> Result<Vec<Invariant>, UserError> {
-        self.request.workload.invariants(dialects)
-    }
-
     /// The head of the ledger file.
     fn ledger_head(&self) -> LedgerHead {
         LedgerHead {
@@ -289,7 +283,8 @@ impl Run {
             meeting.late_ns = passes.origin().saturating_sub(origin).0;
         }
         let bound = self.bind(&parts.facts.dialects)?;
-        let invariants = self.invariants(&parts.facts.dialects)?;
+        let effects = passes.effects(bound.ops.len());
+        let invariants = self.invariants_due(&parts.facts.dialects, &effects)?;
         let empty = executor::ledgers(&self.request.plan, &bound, &self.request.directory);
         let mut ledgers = record::ledgers(&mut passes, empty);
         let replaced = ledgers.iter().enumerate();
@@ -639,6 +634,10 @@ struct Run {
     is_polling: bool,
     /// Other shares whose writes of rows that replace each other are not known.
     shares_missing: BTreeSet<u32>,
+    /// The values before the load of the invariants that compare with them.
+    values_before: Vec<Option<i128>>,
+    /// The invariants that say nothing about what this run did.
+    unchecked: Vec<String>,
 }
 
 impl Run {
@@ -685,6 +684,8 @@ impl Run {
             meeting: None,
             is_polling: false,
             shares_missing: BTreeSet::new(),
+            values_before: Vec::new(),
+            unchecked: Vec::new(),
         }
     }
 

@@ -23,6 +23,11 @@ const CHOSEN: &str = r"\$\{";
 
 /// The schema as indented JSON.
 pub fn file_schema() -> String {
+    let growth = json!({
+        "type": "object",
+        "description": "by op, how much the value grows with each that takes effect",
+        "additionalProperties": { "type": "integer" },
+    });
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Highwater workload file",
@@ -52,7 +57,8 @@ pub fn file_schema() -> String {
                 &[
                     ("summary", text("one line"), false),
                     ("sql", per_dialect("a query of one value, without parameters"), true),
-                    ("equals", json!({ "type": ["integer", "string", "boolean"] }), true),
+                    ("equals", json!({ "type": ["integer", "string", "boolean"] }), false),
+                    ("grows_by", growth, false),
                 ],
             )),
             "data_time": object(
@@ -160,9 +166,9 @@ fn table() -> Value {
             ("entity", text("the entity that the rows describe"), false),
             ("order", json!({ "enum": ["time-major", "drawn"] }), false),
             ("repeat", shape(Shape::Integer), false),
-            ("columns", list(&columns), true),
+            ("columns", list(&columns), false),
             ("create", statements, true),
-            ("key", per_dialect("the row's index as an integer expression"), true),
+            ("key", per_dialect("the row's index as an integer expression"), false),
             ("values", values, false),
             (
                 "locate",
@@ -179,8 +185,9 @@ fn table() -> Value {
 }
 
 fn op() -> Value {
-    let parameters =
-        alternatives(&[PLAIN, OF_PARAMETERS], true, &[("count", shape(Shape::Integer), false)]);
+    let [repeat] = repeat();
+    let more = [("count", shape(Shape::Integer), false), repeat];
+    let parameters = alternatives(&[PLAIN, OF_PARAMETERS], true, &more);
     let answer = object(
         "number of rows in the response",
         &[

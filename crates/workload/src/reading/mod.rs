@@ -14,12 +14,14 @@ use op::{read_load, read_ops, read_sql, read_stream};
 use table::read_tables;
 use toml::de::{DeTable, DeValue};
 
-use crate::definition::{DataTime, DataTimeMode, Definition, InvariantDefinition};
+use crate::definition::{DataTime, DataTimeMode, Definition, InvariantDefinition, OpDefinition};
 use crate::generators::plain::{PLAIN, Plain};
 use crate::generators::{read_generator, read_type};
 use crate::input::{Entry, Hint, Reader, Section, check_name};
+use crate::invariants::Expected;
 use crate::parameter::{ParameterKind, ParameterSpec, Setting};
 use crate::rows::{Attribute, AttributeGenerator, Entity, MAX_ENTITIES, read_choice_by};
+use crate::sql::only_reads;
 
 /// Reads `[data_time]`; if absent, the data's time never follows the clock.
 fn read_data_time(root: &Section<'_>) -> Option<DataTime> {
@@ -94,18 +96,38 @@ fn read_generator_of(of: &Section<'_>, earlier: &[Attribute]) -> Option<Attribut
 }
 
 /// Reads an invariant of `[invariants]`.
-fn read_invariant(entry: Entry<'_>) -> Option<InvariantDefinition> {
+fn read_invariant(entry: Entry<'_>, ops: &[OpDefinition]) -> Option<InvariantDefinition> {
     let of = entry.section(format!("invariant `{}`", entry.key))?;
     // For readers of the file; not used.
     of.text_or_empty("summary");
-    let equals = of.required("equals", "0").and_then(read_expected);
+    let expected = match (of.optional("equals"), of.optional("grows_by")) {
+        (Some(entry), None) => read_expected(entry).map(Expected::Value),
+        (None, Some(entry)) => read_growth(entry, &of.place, ops).map(Expected::Growth),
+        _ => {
+            let message = format!("{} must have either `equals` or `grows_by`", of.place);
+            of.error(message, "equals = 0, or grows_by = { OP = 1 }")
+        }
+    };
     let sql = read_sql(&of, &[]);
     if let Some((dialect, _)) = sql.iter().find(|(_, sql)| !sql.only_reads()) {
         let message = format!("{} for `{dialect}` changes something", of.place);
         of.error::<()>(message, "an invariant is a query that runs when the load is over");
     }
     of.finish();
-    Some(InvariantDefinition { name: entry.key.to_owned(), sql, equals: equals? })
+    Some(InvariantDefinition { name: entry.key.to_owned(), sql, expected: expected? })
+}
+
+/// By op, how much an invariant's value grows with each that took effect; unknown for other ops that write.
+fn read_growth(entry: Entry<'_>, place: &str, ops: &[OpDefinition]) -> Option<Vec<Option<i64>>> {
+    let part = entry.section(format!("`grows_by` of {place}"))?;
+    let mut growth: Vec<_> = ops.iter().map(|op| only_reads(&op.body).then_some(0)).collect();
+    for entry in part.entries() {
+        let number = entry.number(ParameterKind::Integer);
+        if let Some(growth) = growth.get_mut(entry.key_position("op", ops)?) {
+            *growth = Some(number?);
+        }
+    }
+    Some(growth)
 }
 
 /// The expected single value of the response, as text.
@@ -309,7 +331,7 @@ fn read_root(root: &Section<'_>, settings: &BTreeMap<String, String>) -> Option<
     let ops = read_ops(root, &entities, &tables);
     let streams = root.each("streams", "stream", |entry| read_stream(entry, &ops));
     let load = read_load(root, &ops);
-    let invariants = root.each("invariants", "invariant", read_invariant);
+    let invariants = root.each("invariants", "invariant", |entry| read_invariant(entry, &ops));
     let data_time = read_data_time(root);
     root.finish();
     root.good(Definition {

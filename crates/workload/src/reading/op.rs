@@ -52,6 +52,10 @@ fn read_op(of: &Section<'_>, op: &mut OpDefinition, entities: &[Entity], tables:
         (Some(entry), None, None) => {
             let batch = of.integer("batch", 1..=MAX_BATCH, None).unsigned_abs();
             let table = entry.position("table", tables).unwrap_or(0);
+            if let Some(of) = tables.get(table).filter(|of| of.columns.is_empty()) {
+                let hint = format!("add [[tables.{}.columns]]", of.name);
+                entry.error::<()>(format!("table `{}` has no columns", of.name), hint);
+            }
             op.body = OpBodyDefinition::Insert { table, batch };
         }
         (None, Some(_), None) => {
@@ -266,8 +270,9 @@ fn read_parameters(
             continue;
         };
         let name = part.named("parameter", &taken, &of.place);
-        taken.push(name.clone());
-        names.push(name.clone());
+        let copies = part.copies(&name);
+        taken.extend(copies.iter().cloned());
+        names.extend(copies.iter().cloned());
         let Some(kind) = read_column_type(&part) else {
             continue;
         };
@@ -277,10 +282,8 @@ fn read_parameters(
         );
         let least = i64::from(!computed);
         let count = part.integer("count", least..=MAX_COUNT, Some(1)).unsigned_abs();
-        if count == 0
-            && let Some(last) = names.last_mut()
-        {
-            last.clear();
+        if count == 0 {
+            names.iter_mut().rev().take(copies.len()).for_each(String::clear);
         }
         let scope =
             Scope { kind, count, entity: None, entities, tables: &tables, parameters: &earlier };
@@ -293,14 +296,12 @@ fn read_parameters(
                 }
                 _ => false,
             };
-            earlier.push(ColumnScope {
-                late,
-                name: name.clone(),
-                kind,
-                refers: false,
-                fields: Vec::new(),
-            });
-            parameters.push(QueryParameter { name, kind, count, generator, late });
+            for name in copies {
+                let (refers, fields) = (false, Vec::new());
+                earlier.push(ColumnScope { late, name: name.clone(), kind, refers, fields });
+                let generator = generator.clone();
+                parameters.push(QueryParameter { name, kind, count, generator, late });
+            }
         }
     }
     (parameters, names)

@@ -35,10 +35,6 @@ fn read_table(of: &Section<'_>, table: &mut Table, entities: &[Entity], earlier:
     table.order = order.unwrap_or_default();
     table.repeat = of.natural("repeat", 0, Some(0));
     let elements = of.items("columns");
-    if elements.is_empty() {
-        let hint = format!("add [[tables.{}.columns]]", table.name);
-        of.error::<()>(format!("{} has no columns", of.place), hint);
-    }
     // Copied, because the table's columns are extended below.
     let name = table.name.clone();
     let mut scopes: Vec<_> = earlier.iter().map(Table::scope).collect();
@@ -57,7 +53,10 @@ fn read_table(of: &Section<'_>, table: &mut Table, entities: &[Entity], earlier:
             table.create.insert(entry.key.to_owned(), read_create(&part, entry));
         }
     }
-    read_key(of, table);
+    // Rows that `create` makes have no index.
+    if !table.columns.is_empty() {
+        read_key(of, table);
+    }
     read_values(of, table);
     read_locate(of, table);
     if let Some(entry) = of.optional("replaces") {

@@ -184,7 +184,7 @@ fn an_expected_integer_is_its_value_however_it_is_written() {
         );
         let workload = super::parsed(&text).instantiate(&super::owned(&[]), Seed(0)).unwrap();
         let all = workload.invariants(&["any".to_owned()]).unwrap();
-        assert_eq!(all.last().unwrap().equals, "16", "{equals}");
+        assert_eq!(all.last().unwrap().expected(), "16", "{equals}");
     }
 }
 

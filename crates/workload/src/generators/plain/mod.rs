@@ -18,7 +18,7 @@ use crate::random::Draws;
 use crate::rows::{Segment, Segments, codes, floats, integers, timestamps};
 
 use self::numbers::{Keys, Normal, Sequence, SkewedInteger, Uniform};
-use self::texts::{Constant, Dictionary, Text, Uuid};
+use self::texts::{Constant, Dictionary, Pattern, Text, Uuid};
 
 pub(crate) use self::texts::{
     Choice, Literal, MAX_LENGTH, MAX_WORD, MAX_WORDS, choice, letters, literals,
@@ -113,6 +113,7 @@ generators! {
     Choice,
     SkewedInteger,
     Text,
+    Pattern,
     Keys,
     Dictionary,
     #[serde(untagged)]

@@ -122,6 +122,44 @@ impl Make for Text {
     }
 }
 
+/// `pattern`: a text in which each `#` is a random digit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Pattern(String);
+
+impl Make for Pattern {
+    const SPECS: &'static [Spec] = specs!(
+        "pattern", "a text in which each `#` is a random digit", TEXT,
+        ["pattern": Text;];
+    );
+
+    fn read(of: &Section<'_>, _: &str, _: ColumnType) -> Option<Self> {
+        let pattern = of.text("pattern");
+        of.good(Self(pattern))
+    }
+
+    fn text(&self, draws: &Draws, n: u64) -> String {
+        let base = n.wrapping_mul(self.0.len() as u64 / DIGITS_PER_WORD + 1);
+        let mut text = String::with_capacity(self.0.len());
+        let (mut word, mut drawn) = (0, 0);
+        for character in self.0.chars() {
+            if character != '#' {
+                text.push(character);
+                continue;
+            }
+            if drawn % DIGITS_PER_WORD == 0 {
+                word = draws.word(base.wrapping_add(drawn / DIGITS_PER_WORD)) >> 10;
+            }
+            text.push(char::from(b'0' + u8::try_from(word % 10).unwrap_or(0)));
+            word /= 10;
+            drawn += 1;
+        }
+        text
+    }
+}
+
+/// Number of digits from one 64-bit number; their bias is below 10⁻⁶.
+const DIGITS_PER_WORD: u64 = 10;
+
 /// The character of the last six bits.
 fn letter(bits: u64) -> char {
     char::from(ALPHABET[usize::try_from(bits & 63).unwrap_or(0)])
