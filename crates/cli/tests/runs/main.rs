@@ -52,6 +52,7 @@ mod stopping;
 mod stored_audits;
 mod stored_runs;
 mod telemetry;
+mod tools;
 mod transfers;
 mod tuning;
 mod validity;

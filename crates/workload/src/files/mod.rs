@@ -36,8 +36,18 @@ macro_rules! files {
 }
 
 /// In listing order.
-static CATALOG: &[CatalogEntry] =
-    files!["cpu", "nib-cpu", "nib-cpu-strict", "loadtest", "sensors", "kv", "tsbs"];
+static CATALOG: &[CatalogEntry] = files![
+    "cpu",
+    "nib-cpu",
+    "nib-cpu-strict",
+    "loadtest",
+    "sensors",
+    "kv",
+    "tsbs",
+    "pgbench",
+    "sysbench",
+    "sysbench-bulk-insert"
+];
 
 /// A commented workload file as a starting point.
 pub const EXAMPLE: &str = include_str!("../../workloads/example/new.toml");

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::{objects, owned, parsed};
 use crate::{OpContext, Workload, builtin, catalog};
-use highwater_model::op::Op;
+use highwater_model::op::{Op, OpBody, Value};
 use highwater_model::plan::{LANES, Share};
 use highwater_model::units::Seed;
 
@@ -120,6 +120,52 @@ fn fields_and_tags_of_cpu_are_parameters() {
     assert!((128_000..141_000).contains(&steps), "{steps}");
 }
 
+/// The rows that ops of sysbench's name, as fractions of the table, and one text.
+#[test]
+fn sysbench_chooses_rows_as_its_distributions_do() {
+    let chosen = |rand_type| {
+        let workload = workload("sysbench", &[("rand_type", rand_type)], 1);
+        let stream = workload.stream("oltp_point_select").unwrap();
+        let ids = (0..20_000).map(|index| {
+            match workload.op(&stream, index, &OpContext::default()).body {
+                OpBody::Query(values) => match values[..] {
+                    [Value::Integer(id)] => id,
+                    _ => panic!("{values:?}"),
+                },
+                OpBody::Insert(_) => panic!(),
+            }
+        });
+        let ids: Vec<i64> = ids.collect();
+        assert!(ids.iter().all(|id| (1..=10_000).contains(id)));
+        let share = |from: i64, to: i64| {
+            let within = ids.iter().filter(|id| (from..=to).contains(*id)).count();
+            f64::from(u32::try_from(within).unwrap()) / 20_000.0
+        };
+        [share(4_975, 5_051), share(1, 2_500), share(1, 10)]
+    };
+    // Of special draws, 3 in 4 are among 77 rows in the middle; a twelfth of the others' deviation is 833 rows, so that
+    // 3.7% of them are there too, and 0.13% are three deviations below the middle. Five deviations of a share of
+    // 20,000 draws are at most 1.8%.
+    for (rand_type, expected) in [
+        ("uniform", [0.0077, 0.25, 0.001]),
+        ("special", [0.759, 0.0003, 0.0]),
+        // Sums of i^-0.8: 5 (n^0.2 - 1) and a constant.
+        ("zipfian", [0.0029, 0.728, 0.134]),
+    ] {
+        for (found, expected) in chosen(rand_type).into_iter().zip(expected) {
+            assert!((found - expected).abs() < 0.018, "{rand_type}: {found} {expected}");
+        }
+    }
+    let workload = workload("sysbench", &[], 1);
+    let stream = workload.stream("oltp_update_non_index").unwrap();
+    let body = workload.op(&stream, 7, &OpContext::default()).body;
+    let OpBody::Query(values) = body else { panic!() };
+    let Value::Text(text) = &values[0] else { panic!("{values:?}") };
+    let groups: Vec<&str> = text.split('-').collect();
+    assert!(groups.iter().all(|group| group.len() == 11 && group.parse::<u64>().is_ok()), "{text}");
+    assert_eq!((groups.len(), text.len()), (10, 119));
+}
+
 #[test]
 fn every_host_of_nib_cpu_comes_once_a_tick_and_leads_back_to_its_row() {
     let batch = workload("nib-cpu", &[], 1).row_batch(0, 8_000, 4_000);
@@ -166,7 +212,11 @@ proptest! {
     ) {
         // Two workload instances, like on two machines.
         let name = catalog()[entry].name;
-        let settings: &[_] = if name == "kv" { &[("read_percent", "50")] } else { &[("batch", "3")] };
+        let settings: &[_] = match name {
+            "kv" => &[("read_percent", "50")],
+            "pgbench" | "sysbench" => &[],
+            _ => &[("batch", "3")],
+        };
         let [here, there] = [0, 1].map(|_| workload(name, settings, 9));
         let all: Vec<u32> = (0..LANES).collect();
         let mut together = Vec::new();
