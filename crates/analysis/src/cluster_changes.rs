@@ -45,6 +45,11 @@ pub fn cluster_changes(telemetry: &TargetTelemetry) -> Vec<Incident> {
         .collect()
 }
 
+/// Whether a server was restarted, which resets its counters.
+pub(crate) fn has_restarted(telemetry: &TargetTelemetry) -> bool {
+    named(telemetry, names::UPTIME).any(|series| restarted(&polled(telemetry, series)).is_some())
+}
+
 fn polled(telemetry: &TargetTelemetry, series: &TelemetrySeries) -> Vec<Polled> {
     telemetry
         .times_ns

@@ -148,6 +148,13 @@ impl PageStarter {
         Ok(target.is_sink() || (of_process.embedded || of_process.simulated) && url.path.is_empty())
     }
 
+    /// The named targets, as a form may send them.
+    fn targets(&self) -> Vec<String> {
+        let named = self.rights.targets.iter().map(ToString::to_string);
+        // One with a hidden parameter is not what was named.
+        named.filter(|target| self.is_named(target).unwrap_or(false)).collect()
+    }
+
     /// Whether the started command gets passwords from the environment: only for targets that the user named, or, if
     /// the form names none, that the user's environment and settings name.
     fn has_passwords(&self, arguments: &[String]) -> bool {
@@ -169,6 +176,7 @@ impl Starter for PageStarter {
             label,
             hint,
             choices: Vec::new(),
+            suggestions: Vec::new(),
             commands: &[],
         };
         let choice = |name, label, choices| StartField { choices, ..field(name, label, "") };
@@ -177,11 +185,15 @@ impl Starter for PageStarter {
         let mut fields = vec![
             choice("command", "Command", commands),
             choice("workload", "Workload", workloads),
-            field(
-                "target",
-                "Target",
-                "one of --allow-target, or sim:; if empty, the one of the server's environment, or a new database",
-            ),
+            StartField {
+                suggestions: self.targets(),
+                ..field(
+                    "target",
+                    "Target",
+                    "one that `serve` was started with (--allow-target), or sim:; if empty, the one of the server's \
+                     environment, or a new database",
+                )
+            },
         ];
         fields.extend(FLAGS.map(|(name, label, hint, commands)| StartField {
             commands,
@@ -238,6 +250,10 @@ impl Starter for PageStarter {
         let command_line = self.command_line(&arguments);
         let hidden = if self.has_passwords(&arguments) { Vec::new() } else { secrets::all() };
         self.processes.start(&arguments, &hidden, command_line, &self.rights.out)
+    }
+
+    fn running(&self) -> Option<String> {
+        going_on(&self.rights.out)
     }
 
     fn started(&self) -> Vec<StartedCommand> {

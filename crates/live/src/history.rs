@@ -34,7 +34,7 @@ use maud::html;
 
 use crate::followed::{self, FollowedRuns};
 use crate::routes::{
-    Access, RequestRefusal, live_script, refusal, report_page, style, to_the_list, token_page,
+    Access, RequestRefusal, live_script, refusal, report_page, style, to, token_page,
 };
 use crate::server::lock;
 use crate::starting::{self, Starter};
@@ -236,7 +236,11 @@ fn row(run: &Path, read: &mut HashMap<PathBuf, (FileState, HistoryRow)>) -> Hist
         .and_then(|file| Ok((file.len(), file.modified()?)))
         .map(|(length, at)| (length, at.duration_since(UNIX_EPOCH).unwrap_or_default()));
     let Ok(changed) = changed else {
-        return HistoryRow { has_draft: store::has_draft(run), ..HistoryRow::without_record(id()) };
+        let draft = store::read_draft(run);
+        return draft.map_or_else(
+            || HistoryRow::without_record(id()),
+            |draft| HistoryRow::from_draft(id(), (&draft).into()),
+        );
     };
     if let Some((_, row)) = read.get(run).filter(|(at, _)| *at == changed) {
         return row.clone();
@@ -403,7 +407,7 @@ async fn deleted(
         return error(StatusCode::CONFLICT, "no run with this name has a record and has ended");
     }
     match store::remove(&shared.root, &id) {
-        Ok(()) => to_the_list(),
+        Ok(()) => to("/"),
         Err(failed) => error(StatusCode::CONFLICT, &failed.to_string()),
     }
 }

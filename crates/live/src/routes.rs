@@ -93,8 +93,8 @@ pub(crate) fn conflict(why: impl IntoResponse) -> Response {
 }
 
 /// The response after a form was processed.
-pub(crate) fn to_the_list() -> Response {
-    (StatusCode::SEE_OTHER, [(LOCATION, "/")]).into_response()
+pub(crate) fn to(place: &str) -> Response {
+    (StatusCode::SEE_OTHER, [(LOCATION, place)]).into_response()
 }
 
 async fn secured(mut response: Response) -> Response {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
@@ -14,7 +15,7 @@ use highwater_report as report;
 use maud::{Markup, html};
 
 use crate::history::error;
-use crate::routes::{Access, refusal, to_the_list};
+use crate::routes::{Access, refusal, to};
 
 /// Starts commands for the page.
 pub trait Starter: Send + Sync {
@@ -35,6 +36,9 @@ pub trait Starter: Send + Sync {
     /// # Errors
     /// If another one is running, or the system cannot start it.
     fn start(&self, arguments: Vec<String>) -> Result<(), String>;
+
+    /// ID of the run that is in progress, whichever process started it.
+    fn running(&self) -> Option<String>;
 
     /// Commands started since the server began, newest first.
     fn started(&self) -> Vec<StartedCommand>;
@@ -57,6 +61,8 @@ pub struct StartField {
     pub hint: &'static str,
     /// The choices, the first one being the default; empty if any text is allowed.
     pub choices: Vec<&'static str>,
+    /// Values to choose from although any text is allowed, the first one being the default.
+    pub suggestions: Vec<String>,
     /// The commands that have it; empty if all of them do.
     pub commands: &'static [&'static str],
 }
@@ -123,7 +129,7 @@ async fn filled(State(of): State<Starting>, headers: HeaderMap, body: String) ->
     };
     if starts {
         return match of.starter.start(arguments) {
-            Ok(()) => to_the_list(),
+            Ok(()) => to_its_page(&*of.starter).await,
             Err(why) => refused(&*of.starter, &filled, &why),
         };
     }
@@ -140,9 +146,29 @@ async fn stopped(State(of): State<Starting>, headers: HeaderMap, body: String) -
     let number = number.and_then(|(_, value)| value.parse().ok());
     let unnamed = Err("no command is named".to_owned());
     match number.map_or(unnamed, |number| of.starter.stop(number)) {
-        Ok(()) => to_the_list(),
+        Ok(()) => to("/"),
         Err(why) => error(StatusCode::CONFLICT, &why),
     }
+}
+
+/// How often the run of a started command is looked for.
+const LOOKED_FOR: u32 = 50;
+/// The pause between these.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The page of the run that a started command begins, or the list if it ended, or takes long to begin one.
+#[expect(clippy::disallowed_methods, reason = "browsers live on the real clock")]
+async fn to_its_page(starter: &dyn Starter) -> Response {
+    for _ in 0..LOOKED_FOR {
+        if let Some(id) = starter.running() {
+            return to(&format!("/run/{id}"));
+        }
+        if starter.started().first().is_none_or(|newest| newest.state != StartedState::Running) {
+            break;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    to("/")
 }
 
 fn refused(starter: &dyn Starter, filled: &BTreeMap<String, String>, why: &str) -> Response {
@@ -159,7 +185,7 @@ fn page(starter: &dyn Starter, filled: &BTreeMap<String, String>, below: &Markup
                     label data-for=(field.commands.join(" ")) {
                         span { (field.label) }
                         span class="field" {
-                            (input(&field, shown(filled, field.name)))
+                            (input(&field, shown(filled, &field)))
                             @if !field.hint.is_empty() { small { (field.hint) } }
                         }
                     }
@@ -172,9 +198,10 @@ fn page(starter: &dyn Starter, filled: &BTreeMap<String, String>, below: &Markup
     report::served_page("Start a run", &body)
 }
 
-/// The filled value, unless it contains a password, which is never sent back.
-fn shown<'a>(filled: &'a BTreeMap<String, String>, name: &str) -> &'a str {
-    let value = filled.get(name).map_or("", String::as_str);
+/// The filled value, unless it contains a password, which is never sent back; of an empty form, the default.
+fn shown<'a>(filled: &'a BTreeMap<String, String>, field: &'a StartField) -> &'a str {
+    let default = field.suggestions.first().filter(|_| filled.is_empty());
+    let value = filled.get(field.name).or(default).map_or("", String::as_str);
     let mut words = value.split_whitespace().chain([value]);
     if words.any(|word| redacted(word).is_some()) {
         return "";
@@ -185,7 +212,12 @@ fn shown<'a>(filled: &'a BTreeMap<String, String>, name: &str) -> &'a str {
 fn input(field: &StartField, value: &str) -> Markup {
     html! {
         @if field.choices.is_empty() {
-            input name=(field.name) value=(value) autocomplete="off";
+            @let list = format!("{}-list", field.name);
+            input name=(field.name) value=(value) autocomplete="off"
+                list=[(!field.suggestions.is_empty()).then_some(&list)];
+            @if !field.suggestions.is_empty() {
+                datalist id=(list) { @for value in &field.suggestions { option value=(value) {} } }
+            }
         } @else {
             select name=(field.name) {
                 @for choice in &field.choices {
@@ -208,9 +240,16 @@ fn confirmation(
         pre id="command" { (starter.command_line(arguments)) }
         form method="post" action="/start" {
             @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
-            button type="submit" name="step" value="start" { "Start it" }
+            @if starter.running().is_none() { button type="submit" name="step" value="start" { "Start it" } }
         }
-        p class="term" { "It continues when this page is closed and when the server ends." }
+        @if let Some(id) = starter.running() {
+            p class="note" {
+                "Not before " a href=(format!("/run/{id}")) { "the run in progress" }
+                " has ended: two loads on one machine distort each other's figures."
+            }
+        } @else {
+            p class="term" { "It continues when this page is closed and when the server ends." }
+        }
     }
 }
 

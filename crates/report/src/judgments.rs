@@ -88,8 +88,12 @@ pub(crate) fn audited(record: &RunRecord) -> String {
             let rows = (audit.buckets > 0 || of == 0).then(|| compared(audit));
             let held = audit.invariants.iter().filter(|of| of.holds).count();
             let invariants = (of > 0).then(|| format!("{held} of {of} invariants hold"));
+            // A counter that was reset is too low, and contradicts nothing.
+            let contradicts =
+                || record.judgments.data.codes().contains(&ReasonCode::CounterDiffers);
             let counter = audit
                 .server_counter
+                .filter(|counted| *counted >= audit.acknowledged || contradicts())
                 .map(count)
                 .map(|rows| format!("the server counted {rows} inserted rows"));
             let copies = (audit.copies > 0).then(|| copies(audit));

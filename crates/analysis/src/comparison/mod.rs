@@ -62,6 +62,8 @@ pub enum Verdict {
     Equal,
     /// B is better than A.
     Better,
+    /// None: the groups answer different questions, so that a difference means nothing.
+    NotCompared,
 }
 
 /// One figure of both groups.
@@ -125,7 +127,9 @@ impl Comparison {
         let of_primary = self.primary().map(|compared| compared.verdict);
         if any(Verdict::Worse) {
             Verdict::Worse
-        } else if of_primary.is_none_or(|verdict| verdict == Verdict::Inconclusive) {
+        } else if of_primary
+            .is_none_or(|of| matches!(of, Verdict::Inconclusive | Verdict::NotCompared))
+        {
             Verdict::Inconclusive
         } else if any(Verdict::Better) {
             Verdict::Better
@@ -180,12 +184,12 @@ pub fn compare_samples(a: &[&Sample], b: &[&Sample], criteria: Criteria<'_>) -> 
         .enumerate()
         .map(|(position, ((figure, [a, b]), pair))| {
             let practical = matters(figure.scale, criteria.practical);
-            let effect = pair.effect();
+            let effect = pair.effect().filter(|_| !guarded);
             let is_primary = first == Some(position);
             let Level { threshold, risk } = if is_primary { of_primary } else { of_others };
             FigureComparison {
                 verdict: match (effect, [&a, &b].map(|values| is_finite(values))) {
-                    _ if guarded => Verdict::Inconclusive,
+                    _ if guarded => Verdict::NotCompared,
                     // An op that never ends is slower than any other, however few the runs.
                     (_, [true, false]) => Verdict::Worse,
                     (_, [false, true]) => Verdict::Better,

@@ -11,6 +11,7 @@ use highwater_model::record::{
 };
 
 use super::{incident, judgment, reason};
+use crate::cluster_changes::has_restarted;
 
 /// Rows or buckets that a reason names.
 const EXAMPLES_NAMED: usize = 3;
@@ -230,11 +231,15 @@ fn resent_unknown(audit: &AuditRecord) -> Option<Reason> {
 
 /// Many counters include rolled-back and rejected rows, so only a count that is too low
 /// contradicts. They also include the rows of other load generators, so a single share cannot use
-/// them.
+/// them. One that a restart reset says nothing where rows and checksums do.
 fn counter_differs(record: &RunRecord) -> Option<Reason> {
     let audit = &record.audit;
     let counted = audit.server_counter?;
     if record.plan.definition.share.of > 1 || counted >= audit.acknowledged {
+        return None;
+    }
+    let is_reset = || record.target_telemetry.as_ref().is_some_and(has_restarted);
+    if audit.level >= AuditLevel::Sums && is_reset() {
         return None;
     }
     let [counted, all] = [counted, audit.acknowledged].map(count);

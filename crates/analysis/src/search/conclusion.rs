@@ -132,9 +132,9 @@ fn unmarked(whole: &mut Whole, search: &SearchRecord, no_mark: &NoMark) {
         }
         NoMarkReason::TooFewOps => {
             judged.measurement = inconclusive(search, no_mark.why, &history);
+            let hint = wider_bound(search, no_mark).or_else(|| length_that_decides(search));
             for reason in &mut judged.measurement.reasons {
-                let length = length_that_decides(search);
-                reason.hint = length.or_else(|| reason.hint.take());
+                reason.hint = hint.clone().or_else(|| reason.hint.take());
             }
         }
         NoMarkReason::BudgetSpent | NoMarkReason::NothingAcknowledged => {
@@ -219,6 +219,23 @@ fn length_that_decides(search: &SearchRecord) -> Option<String> {
         "at {at} probes of {needed} would decide: allow --budget {budget}, make ops smaller (--batch), or bound a lower \
          percentile"
     ))
+}
+
+/// A rate is idle below this fraction of the highest that the target reached.
+const IDLE: f64 = 0.02;
+
+/// A rate at which the target idles failed, and none passed: no rate has a lower latency.
+fn wider_bound(search: &SearchRecord, no_mark: &NoMark) -> Option<String> {
+    let reached = search.probes.iter().map(|probe| probe.acknowledged_per_s);
+    let failed =
+        no_mark.lowest_failed.filter(|failed| *failed < IDLE * reached.fold(0.0, f64::max))?;
+    no_mark.highest_met.is_none().then(|| {
+        let at = of_axis(search, failed);
+        format!(
+            "the target idles at {at} and misses the objective there: its latency does not come from the load, so that \
+             a lower rate hardly helps; give the objective a wider bound"
+        )
+    })
 }
 
 /// Nanoseconds, rounded up to a multiple of this number of seconds.

@@ -56,7 +56,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (OUTPUT, &[CONFIG, NO_COLOR]),
     ],
     main_flags: Some(
-        "over by budget resume quick dry-run sessions rate file set drop p99 out json",
+        "over by budget resume quick dry-run sessions rate file set drop p99 ui out json",
     ),
     examples: "  highwater tune cpu $URL --over batch=500..32k --over sessions=4..64
       the best batch size and number of sessions, without measuring every configuration

@@ -157,7 +157,7 @@ pub fn report_length(settings: &RunIntent, workload: &Workload, plan: &Plan) {
             format!(", or batches of at most {} rows (--batch)", count(batch))
         });
         terminal::warn(&format!(
-            "{objective} cannot be decided in {}: {} makes {} ops a second, and {} are needed; \
+            "{objective} cannot be shown to be met in {}: {} makes {} ops a second, and {} are needed; \
              measure for {length} (-d){batch}",
             span(phase.duration.0),
             needed.op,

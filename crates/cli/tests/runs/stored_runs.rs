@@ -124,7 +124,7 @@ fn a_killed_run_is_opened_as_such() {
     let address = format!("/run/{}", only_id(&place));
     let list = fetched(page, "GET /", "");
     let link = format!("href=\"{address}\"");
-    expect(&list, 200, &["no record yet", &link]);
+    expect(&list, 200, &["ended without a record", "run cpu", &link]);
     let opened = fetched(page, &format!("GET {address}"), "");
     expect(&opened, 200, &[KILLED]);
     stop(server);

@@ -160,8 +160,11 @@ fn sentence_of(names: [&str; 2], comparison: &Comparison) -> String {
     let is = match comparison.verdict() {
         Verdict::Worse => "is worse than",
         Verdict::Better => "is better than",
-        Verdict::Equal => "is equal to",
-        Verdict::Inconclusive => "against",
+        Verdict::Equal => {
+            let within = comparison.primary().map_or_else(String::new, threshold);
+            return format!("{b} is within {within} of {a}");
+        }
+        Verdict::Inconclusive | Verdict::NotCompared => "against",
     };
     format!("{b} {is} {a}")
 }
@@ -202,11 +205,12 @@ pub(super) fn answer(names: [&str; 2], comparison: &Comparison) -> Answer {
             Verdict::Worse => Tone::Bad,
             Verdict::Better => Tone::Good,
             Verdict::Equal => Tone::None,
-            Verdict::Inconclusive => Tone::Open,
+            Verdict::Inconclusive | Verdict::NotCompared => Tone::Open,
         },
         caveat: caveat(comparison, primary),
         interval: match primary.effect {
             Some(_) => format!("95% CI {}", interval(primary)),
+            None if primary.verdict == Verdict::NotCompared => String::new(),
             None if primary.verdict != Verdict::Inconclusive => {
                 "the percentile of one group falls among failed ops, which never end".to_owned()
             }
@@ -408,7 +412,7 @@ pub(crate) fn difference(compared: &FigureComparison) -> (String, String) {
         None if scale.is_share() => b - a,
         None => b / a - 1.0,
     };
-    if !a.is_finite() || !b.is_finite() {
+    if compared.verdict == Verdict::NotCompared || !a.is_finite() || !b.is_finite() {
         return (ABSENT.to_owned(), String::new());
     }
     (signed(difference), unit_of(scale).to_owned())
@@ -479,6 +483,7 @@ pub(crate) const fn word(verdict: Verdict) -> &'static str {
         Verdict::Inconclusive => "inconclusive",
         Verdict::Equal => "equal",
         Verdict::Better => "better",
+        Verdict::NotCompared => "not compared",
     }
 }
 
@@ -521,9 +526,7 @@ fn without_end(compared: &FigureComparison) -> Option<&'static str> {
 
 /// Ways to decide the primary figure, the most certain first; empty if it is decided.
 fn advice_lines(comparison: &Comparison) -> Vec<String> {
-    let is_open = |primary: &&FigureComparison| {
-        primary.verdict == Verdict::Inconclusive && !comparison.is_guarded()
-    };
+    let is_open = |primary: &&FigureComparison| primary.verdict == Verdict::Inconclusive;
     let primary = comparison.primary().filter(is_open);
     primary.map(|primary| advice(primary, &name_of(primary))).unwrap_or_default()
 }
@@ -665,7 +668,7 @@ fn matters(comparison: &Comparison) -> String {
 fn undecided(comparison: &Comparison) -> Option<String> {
     let open = of_verdict(comparison, Verdict::Inconclusive).filter(|c| !c.is_primary);
     let names = list(open.map(name_of), ", ");
-    (!names.is_empty() && !comparison.is_guarded())
+    (!names.is_empty())
         .then(|| format!("also inconclusive, without effect on the verdict: {names}"))
 }
 

@@ -7,7 +7,7 @@ mod tests;
 
 use highwater_analysis::growth::{Drift, counted, node_spread, reached};
 use highwater_model::display::{
-    about, duration, foreign, percent, percent_signed, percent_whole, rate, rate_signed,
+    about, count, duration, foreign, percent, percent_signed, percent_whole, rate, rate_signed,
 };
 use highwater_model::judgment::{Measurement, ReasonCode};
 use highwater_model::numbers::round_to_usize;
@@ -303,8 +303,19 @@ fn question(run: &RunRecord, scale: &ScaleRecord) -> String {
             format!("variant {}, in turns with {others} more", variant.name)
         }),
         start.to_owned(),
+        batches(run, scale),
         format!("seed {}", run.plan.seed),
     ])
+}
+
+/// `batches of 1,000 rows`; empty if an op of the measured stream counts as one.
+fn batches(run: &RunRecord, scale: &ScaleRecord) -> String {
+    let streams = &run.plan.definition.streams;
+    let stream = streams.iter().find(|stream| stream.name == scale.stream);
+    match stream.map(|stream| stream.units_per_op) {
+        Some(rows) if rows > 1 => format!("batches of {} rows", count(rows)),
+        _ => String::new(),
+    }
 }
 
 /// Additional lines: its limit, the prediction of the next size, and remarks on the measurement.

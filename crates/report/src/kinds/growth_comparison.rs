@@ -134,14 +134,10 @@ fn caveat(pair: Pair<'_>, size: &SharedSize<'_>) -> Option<&'static str> {
     is_open.then_some("measurements of one cluster differ by as much")
 }
 
-/// The size with the largest loss; without a loss, the one with the largest gain; otherwise the largest size.
+/// The largest size with a loss; without a loss, the largest one with a gain; otherwise the largest size.
 fn deciding(pair: Pair<'_>) -> Option<&SharedSize<'_>> {
-    let by_change = |verdict| {
-        with(pair.compared, verdict)
-            .into_iter()
-            .max_by(|a, b| a.change.abs().total_cmp(&b.change.abs()))
-    };
-    let decided = by_change(SizeChange::Worse).or_else(|| by_change(SizeChange::Better));
+    let largest = |verdict| with(pair.compared, verdict).into_iter().next_back();
+    let decided = largest(SizeChange::Worse).or_else(|| largest(SizeChange::Better));
     decided.or(pair.compared.sizes.last())
 }
 

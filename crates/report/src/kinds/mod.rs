@@ -291,6 +291,8 @@ pub struct HistoryRow {
     /// The highest p99 of an op: for a search at its mark, for a growth at its largest
     /// size.
     pub p99: Option<P99>,
+    /// `Yes:` or `No:` if a run answers that; else empty.
+    pub lead: &'static str,
     /// Its answer; absent if it has none.
     pub answer: Option<HistoryAnswer>,
     /// The text that replaces a missing answer; may be empty.
@@ -333,6 +335,7 @@ impl HistoryRow {
             load: load_in_short(record),
             objectives: judgments::objectives(&run),
             p99: p99(record),
+            lead: if record.experiment().is_none() { run::yes_or_no(&run) } else { "" },
             answer: value(record),
             instead: instead_of_value(record),
             judgments: Some(record.judgments().clone()),
@@ -363,6 +366,20 @@ impl HistoryRow {
     /// Whether there is something to open: a record, a running run, or the remains of one.
     pub fn has_page(&self) -> bool {
         self.judgments.is_some() || self.progress.is_some() || self.has_draft
+    }
+
+    /// A run without an outcome, from the record with which it began.
+    pub fn from_draft(id: String, draft: RecordRef<'_>) -> Self {
+        Self {
+            id,
+            p99: None,
+            lead: "",
+            answer: None,
+            instead: "ended without a record".to_owned(),
+            judgments: None,
+            has_draft: true,
+            ..Self::from_record(draft)
+        }
     }
 
     /// A directory without a record.

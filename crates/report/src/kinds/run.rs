@@ -45,6 +45,12 @@ pub(super) fn value(run: &MeasuredRun<'_>) -> Option<HistoryAnswer> {
     Some(HistoryAnswer { value: main.units_per_s(), interval, unit })
 }
 
+/// The answer to whether a rate is sustained, `Yes:`; empty if that was not asked.
+pub(super) fn yes_or_no(run: &MeasuredRun<'_>) -> &'static str {
+    let measured = measured_streams(run);
+    main_stream(&measured).map_or("", |main| lead(run, main))
+}
+
 /// The report of a run.
 pub(super) fn report(
     record: RecordRef<'_>,
@@ -289,7 +295,7 @@ fn basis(
     let length = format!("measured for {}", to_the_second(main.phase.duration_ns));
     let steps = load::phases(measured).len();
     let last = (steps > 1).then(|| format!("the last of {steps} steps"));
-    list([planned, Some(length), last].into_iter().flatten(), ", ")
+    list([planned, Some(length), last, outage(run)].into_iter().flatten(), ", ")
 }
 
 /// The maximum over the ops of a stream.
@@ -400,6 +406,7 @@ fn first_line(
     if !names_failed && !leaves_out(run, MissingField::Errors) {
         parts.push(errors(measured));
     }
+    parts.extend(outage(run).map(|outage| (Ink::Bad, outage)));
     parts.extend(found(run));
     parts
 }
@@ -464,6 +471,13 @@ fn failed(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Option<Stri
         0 => first,
         more => format!("{first}; and {more} more (-v)"),
     })
+}
+
+/// `14.2 s without an acknowledgment`; absent without an outage of a whole second.
+fn outage(run: &MeasuredRun<'_>) -> Option<String> {
+    let seen = &run.availability;
+    let gap = duration(seen.longest_gap_ns);
+    (seen.dips > 0 && seen.recovery.is_some()).then(|| format!("{gap} without an acknowledgment"))
 }
 
 fn errors(measured: &[MeasuredStream<'_>]) -> (Ink, String) {

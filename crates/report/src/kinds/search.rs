@@ -143,14 +143,17 @@ fn answer_so_far(search: &SearchRecord) -> Answer {
     let value = |name: &str, at: Option<f64>| {
         KeyFigure::new(name, or_absent(at, |at| rated(at, &unit(search))), "")
     };
-    let (figure, unit) = match passed {
-        Some(passed) => (rate(passed), unit(search)),
-        None => (ABSENT.to_owned(), String::new()),
+    let (figure, unit, condition) = match (passed, failed) {
+        (Some(passed), _) => (rate(passed), unit(search), "passed so far"),
+        (None, Some(failed)) => {
+            (format!("< {}", rate(failed)), unit(search), "no value has passed yet")
+        }
+        (None, None) => (ABSENT.to_owned(), String::new(), "no value has passed or failed yet"),
     };
     Answer {
         figure,
         unit,
-        condition: passed.map_or("no value has passed yet", |_| "passed so far").to_owned(),
+        condition: condition.to_owned(),
         tone: Tone::Open,
         caveat: Some("still searching: not a mark yet"),
         interval: list(passes_and_fails(search), " · "),

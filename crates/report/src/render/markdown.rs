@@ -6,7 +6,7 @@ use highwater_analysis::judge::measured_streams;
 use highwater_model::display::foreign;
 use highwater_model::judgment::Reason;
 use highwater_model::record::RecordRef;
-use highwater_next::next_command;
+use highwater_next::{again, next_command};
 
 use super::text::counts;
 use crate::answer::Tone;
@@ -41,9 +41,15 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
     all.push(judged(record));
     all.extend(blocks(&report.sections));
     all.extend(blocks(&[kinds::section(record)]));
-    all.push(format!("Record: `{}`", directory.replace('`', "")));
-    let next = next_command(record, &measured, directory);
-    all.extend(next.map(|next| format!("```sh\n{}\n```", next.replace('`', ""))));
+    let header = record.header();
+    let version = foreign(&header.highwater.version, WORDS);
+    all.push(format!("Record: `{}`, by Highwater {version}", directory.replace('`', "")));
+    let is_ours = !matches!(record, RecordRef::Imported(_)) && !header.is_of_others;
+    let repeat = is_ours.then(|| ("To repeat it:", again(record)));
+    let next = next_command(record, &measured, directory).map(|next| ("Next:", next));
+    for (label, command) in repeat.into_iter().chain(next) {
+        all.push(format!("{label}\n\n```sh\n{}\n```", command.replace('`', "")));
+    }
     joined_blocks(all)
 }
 

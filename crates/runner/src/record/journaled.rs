@@ -15,7 +15,7 @@ use highwater_model::histogram::LatencyHistogram;
 use highwater_model::judgment::{Judgments, Measurement, ObjectiveValue, Reason, ReasonCode};
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::outcome::ErrorClass;
-use highwater_model::plan::{Pace, PhaseKind, Plan, Unit};
+use highwater_model::plan::{Arrivals, Pace, PhaseKind, Plan, Unit};
 use highwater_model::record::{
     Change, FailureRecord, IntervalRecord, InterventionRecord, PhaseRecord, Record, RecordRef,
     ResultRecord, RunRecord, StreamRecord, ThroughputRecord,
@@ -297,6 +297,8 @@ pub(super) struct StreamName {
     pub(super) units_per_op: u64,
     /// It has a closed pace.
     pub(super) is_closed: bool,
+    /// The times of open load.
+    pub(super) arrivals: Arrivals,
 }
 
 /// Positions of a key's phase, stream and op.
@@ -327,6 +329,7 @@ impl KeyNames {
                     unit: stream.unit,
                     units_per_op: stream.units_per_op,
                     is_closed: stream.paces.iter().any(is_closed),
+                    arrivals: stream.arrivals,
                 })
                 .collect(),
             ops: pass.bound.ops.iter().map(|op| op.name.clone()).collect(),
@@ -366,6 +369,9 @@ fn offered(pace: Pace, shares: u32) -> Option<f64> {
 /// Maximum lines that wait for the end of their second; a run writes fewer.
 const WAITING_MAX: usize = 65_536;
 
+/// Whole seconds without an acknowledgment after which sessions are assumed to be connecting anew.
+const SILENT_S: u64 = 2;
+
 /// A running run.
 #[derive(Debug)]
 pub struct SoFar {
@@ -382,6 +388,8 @@ pub struct SoFar {
     phase: String,
     /// Number of seconds read.
     until: u64,
+    /// The last second with an acknowledgment.
+    acknowledged_at: u64,
 }
 
 impl SoFar {
@@ -397,6 +405,7 @@ impl SoFar {
             interventions: Vec::new(),
             phase: String::new(),
             until: 0,
+            acknowledged_at: 0,
         }
     }
 
@@ -471,6 +480,9 @@ impl SoFar {
         if delta.offered > 0 {
             self.journaled.see(&line.phase, line.second);
         }
+        if delta.acknowledged > 0 {
+            self.acknowledged_at = self.acknowledged_at.max(line.second);
+        }
         self.journaled.add(&[line.phase, line.stream, line.op], &delta);
     }
 
@@ -497,14 +509,15 @@ impl SoFar {
 }
 
 impl SoFar {
-    /// Counts the ops of the current phase that are due and wait for a session as offered: the journal has them when they
-    /// begin. Otherwise an outage looks as if the load generator fell short.
+    /// Counts the ops of the current phase that are due and wait for a session as offered, and their waiting so far as
+    /// their latency: the journal has them when they begin, and their latency when they end. Otherwise an outage looks
+    /// as if the load generator fell short, and the last objectives remain met.
     fn add_due(&self, record: &mut RunRecord) {
         let plan = &record.plan.definition;
         let Some(phase) = record.phases.iter().find(|phase| phase.name == self.phase) else {
             return;
         };
-        let seconds = Nanos(phase.duration_ns).as_secs_f64();
+        let duration = Nanos(phase.duration_ns);
         for stream in record.streams.iter().filter(|stream| stream.phase == self.phase) {
             let planned = plan.streams.iter().find(|planned| planned.name == stream.stream);
             let (Some(planned), Some(per_s)) = (planned, stream.planned_rate) else {
@@ -513,15 +526,47 @@ impl SoFar {
             let is_of_stream = |result: &&mut ResultRecord| {
                 result.phase == stream.phase && result.stream == stream.stream
             };
-            let due = round_to_u64(per_s / to_f64(planned.units_per_op.max(1)) * seconds);
-            let offered = record.results.iter_mut().filter(is_of_stream).map(|of| of.offered).sum();
-            let waiting = due.saturating_sub(offered);
-            if let Some(result) = record.results.iter_mut().find(is_of_stream) {
+            let ops_per_s = per_s / to_f64(planned.units_per_op.max(1));
+            let due = round_to_u64(ops_per_s * duration.as_secs_f64());
+            let results = record.results.iter_mut().filter(is_of_stream);
+            let [offered, ended] = results.fold([0, 0], |[offered, ended], of| {
+                let failed: u64 = of.errors.values().sum();
+                [offered + of.offered, ended + of.acknowledged + of.dropped + failed]
+            });
+            // If the target responds and sessions are free, it is the load generator that does not start them.
+            let is_busy = offered.saturating_sub(ended) >= u64::from(stream.sessions);
+            let is_silent = self.until > self.acknowledged_at + SILENT_S;
+            if let Some(result) = record.results.iter_mut().find(is_of_stream)
+                && (is_busy || is_silent)
+            {
+                let waiting = due.saturating_sub(offered);
                 result.offered += waiting;
                 result.backlog |= waiting > offered / 2;
+                add_waiting(result, ops_per_s, due.saturating_sub(ended));
             }
         }
     }
+}
+
+/// Adds ops that have not ended to the latencies of a result, each with its waiting so far. The latest that are due
+/// are taken, so that no op is older than counted.
+fn add_waiting(result: &mut ResultRecord, ops_per_s: f64, waiting: u64) {
+    let Ok(mut latency) = LatencyHistogram::decode(&result.histograms.latency) else {
+        return;
+    };
+    let mut left = waiting;
+    let mut per_second = (0_u64..).map(|age| (age, round_to_u64(ops_per_s).max(1)));
+    while left > 0
+        && let Some((age, ops)) = per_second.next()
+    {
+        // Younger ops are not late yet.
+        if age > 0 {
+            latency.record_n(Nanos::from_secs(age), left.min(ops));
+        }
+        left = left.saturating_sub(ops);
+    }
+    result.latency_ns = latency.summary();
+    result.histograms.latency = latency.encode();
 }
 
 /// Reasons based on 100 ms windows, which are missing here.
@@ -535,7 +580,7 @@ fn leave_windows_to_the_end(judgments: &mut Judgments) {
     let before = measurement.reasons.len();
     let reasons = &mut measurement.reasons;
     reasons.retain(|reason| !OF_WINDOWS.contains(&reason.code));
-    if before > 0 && reasons.is_empty() {
+    if before > 0 && reasons.iter().all(|reason| reason.code == ReasonCode::SharedHost) {
         measurement.value = Measurement::Valid;
     }
     let is_of_ops = |reason: &Reason| reason.code != ReasonCode::ObjectiveLatency;

@@ -73,8 +73,28 @@ fn a_counter_below_the_acknowledged_rows_is_a_contradiction() {
     record.audit.server_counter = Some(record.audit.acknowledged - 1);
     let contradicts = vec![ReasonCode::CounterDiffers];
     assert_eq!(data(&record), (Data::Clean, contradicts.clone()));
+    record.target_telemetry = Some(uptimes([Some(50.0), None, Some(2.0)]));
+    assert_eq!(data(&record), CLEAN, "a restart resets it");
+    record.target_telemetry = Some(uptimes([Some(50.0), Some(51.0), Some(52.0)]));
+    assert_eq!(data(&record).1, contradicts);
     record.audit.level = AuditLevel::Count;
     assert_eq!(data(&record), (Data::Unverified, contradicts));
+}
+
+/// A server that was polled once a second.
+fn uptimes(values: [Option<f64>; 3]) -> TargetTelemetry {
+    TargetTelemetry {
+        times_ns: (0..3).map(|second| second * 1_000_000_000).collect(),
+        series: vec![TelemetrySeries {
+            source: "server".to_owned(),
+            name: names::UPTIME.to_owned(),
+            unit: "s".to_owned(),
+            node: None,
+            kind: SeriesKind::Level,
+            values: values.to_vec(),
+        }],
+        ..TargetTelemetry::default()
+    }
 }
 
 #[test]

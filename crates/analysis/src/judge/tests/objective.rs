@@ -129,6 +129,26 @@ fn too_few_ops_leave_a_percentile_and_its_objective_undecided_and_name_the_lengt
     assert_eq!(objective(&enough), MET);
 }
 
+/// 1,000 ops are needed, of which ten may be late.
+#[test]
+fn a_percentile_that_no_further_op_can_save_is_missed_however_few_ops_there_were() {
+    let late_at_once = |late: usize| {
+        let mut op = gate_op();
+        op.latencies = vec![(4 * MS, 200)];
+        let mut record = open_gate_of(&op);
+        let windows = &mut record.results[0].windows;
+        windows.over[0].fill(0);
+        windows.over[0][20..20 + late / 2].fill(2);
+        record
+    };
+    let [saved, lost] = [10, 12].map(late_at_once);
+    let undecided = (ObjectiveValue::NotDecided, vec![ReasonCode::ObjectiveLatency]);
+    assert_eq!(objective(&saved), undecided);
+    assert_eq!(objective(&lost), missed(ReasonCode::ObjectiveLatency));
+    assert_eq!(measurement(&lost).0, Measurement::Valid);
+    assert_eq!(exit_code(&judge(&lost), RunEnding::Complete), 1);
+}
+
 #[test]
 fn too_few_batches_leave_a_percentile_of_rows_undecided_beside_one_that_is_met() {
     let mut op = gate_op();

@@ -121,7 +121,7 @@ fn a_search_without_a_mark_does_not_miss_the_objective_of_its_last_probe() {
 
 #[test]
 fn too_few_ops_name_the_length_and_the_budget_that_would_decide() {
-    let hint = |highest_met: Option<f64>, low90: Option<f64>| {
+    let hint_of = |highest_met: Option<f64>, low90: Option<f64>, closed_per_s: f64| {
         let estimate =
             low90.map(|low90| Estimate { value: 2.0 * low90, low90, high90: 3.0 * low90 });
         let mut search = SearchRecord {
@@ -134,11 +134,14 @@ fn too_few_ops_name_the_length_and_the_budget_that_would_decide() {
             })),
             ..search()
         };
+        let closed = fixture::probe(ProbePurpose::Search, 64.0, ProbeVerdict::Failed);
+        search.probes = vec![ProbeRecord { acknowledged_per_s: closed_per_s, ..closed }];
         search.policy.units_needed = 1_159_000.0;
         search.policy.budget_ns = Some(600 * S);
         let record = conclude(open_gate(), search, "find".to_owned());
         record.judgments.measurement.reasons[0].hint.clone().unwrap_or_default()
     };
+    let hint = |highest_met, low90| hint_of(highest_met, low90, 40_000.0);
     // 1,159 batches of 1,000 rows: 154.1 s at this rate, and ten more around each of four probes are eleven minutes.
     let passed = hint(Some(7_520.0), Some(3_000.0));
     for words in ["at 7,520 rows/s", "2 min 40 s", "--budget 20m,"] {
@@ -149,6 +152,14 @@ fn too_few_ops_name_the_length_and_the_budget_that_would_decide() {
     for words in ["at 3,000 rows/s", "6 min 30 s", "--budget 30m,"] {
         assert!(failed.contains(words), "{words}: {failed}");
     }
+    // An idle target that misses its objective misses it at any rate.
+    let idle = hint_of(None, Some(3_000.0), 1_100_000.0);
+    assert!(idle.contains("idles at 20,000 rows/s") && idle.contains("wider bound"), "{idle}");
+    assert_eq!(
+        hint_of(Some(7_520.0), None, 1_100_000.0),
+        passed,
+        "one that passed is no such target"
+    );
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (OUTPUT, &[CONFIG, NO_COLOR]),
     ],
     main_flags: Some(
-        "stream sessions start max tolerance budget resume quick dry-run file set drop p99 out json",
+        "stream sessions start max budget resume quick dry-run file set drop p99 ui out json",
     ),
     examples: "  highwater find cpu $URL --p99 100ms --budget 30m
       the highest rate of rows at which 99% of the batches take at most 100 ms

@@ -67,7 +67,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (OUTPUT, &[CONFIG, NO_COLOR]),
     ],
     main_flags: Some(
-        "nodes each cluster until price budget resume quick dry-run sessions duration set drop p99 out",
+        "nodes each cluster until price budget resume quick dry-run sessions duration drop p99 ui out",
     ),
     examples: "  highwater scale cpu 'sim:?nodes={nodes}&shards=60&replicas=0' --nodes 1..5 --p99 100ms
       the highest rate of rows within the objective at each of five sizes

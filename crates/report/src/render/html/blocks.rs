@@ -275,7 +275,7 @@ fn figure_row(compared: &FigureComparison) -> Markup {
 const fn class_of(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Worse => "verdict bad",
-        Verdict::Inconclusive => "verdict open",
+        Verdict::Inconclusive | Verdict::NotCompared => "verdict open",
         Verdict::Equal => "verdict none",
         Verdict::Better => "verdict good",
     }

@@ -170,6 +170,7 @@ fn line(row: &HistoryRow, has_labels: bool, may_delete: bool) -> Markup {
                 @if let Some(progress) = &row.progress {
                     b { (going_on(progress)) }
                 } @else if let Some(answer) = row.answer {
+                    @if !row.lead.is_empty() { (row.lead) " " }
                     b { (rate(answer.value)) } " " (answer.unit_beside())
                 } @else if !row.instead.is_empty() && row.progress.is_none() {
                     (row.instead)
@@ -185,7 +186,7 @@ fn line(row: &HistoryRow, has_labels: bool, may_delete: bool) -> Markup {
             @if has_labels { td class="remark" { (list(labels(row), ", ")) } }
             @if may_delete {
                 td {
-                    @if row.kind != HistoryKind::WithoutRecord && row.progress.is_none() {
+                    @if row.kind != HistoryKind::WithoutRecord && !row.has_draft && row.progress.is_none() {
                         a href=(format!("/delete/{}", row.id)) { "Remove" }
                     }
                 }

@@ -11,7 +11,6 @@ use highwater_model::search::{Estimate, NoMark, NoMarkReason, SearchOutcome};
 use highwater_model::units::{Nanos, Seed};
 
 use super::*;
-use crate::answer::HistoryAnswer;
 use crate::kinds::run_answer;
 use crate::tests::assert_says;
 
@@ -88,6 +87,24 @@ fn a_run_in_steps_is_listed_with_the_answer_of_its_page() {
     );
     let page = run_answer(&record, &measured_streams(&record));
     assert_eq!((page.figure.as_str(), page.unit.as_str()), ("1,234", "rows/s"));
+}
+
+#[test]
+fn a_run_that_answers_yes_or_no_is_listed_so() {
+    let met = HistoryRow::from_record((&fixture::open_gate()).into());
+    let page = history_page(&[met], &HistoryFilter::default(), false, &html! {});
+    assert_says(&page, &["Yes: <b>"]);
+    let closed = HistoryRow::from_record((&fixture::closed()).into());
+    assert_eq!(closed.lead, "", "it was not asked");
+}
+
+#[test]
+fn a_run_without_an_outcome_is_listed_with_what_it_began_with() {
+    let begun = HistoryRow::from_draft("begun".to_owned(), (&fixture::open_gate()).into());
+    assert_eq!((begun.judgments.as_ref(), begun.answer, begun.lead), (None, None, ""));
+    let page = history_page(&[begun], &HistoryFilter::default(), true, &html! {});
+    assert_says(&page, &["run cpu"]);
+    assert!(!page.contains("/delete/") && page.contains(r#"href="/run/begun""#), "{page}");
 }
 
 #[test]
