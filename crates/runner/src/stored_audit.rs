@@ -12,7 +12,7 @@ use highwater_driver::{Admin, Target, Timeline};
 use highwater_model::event::{Event, Part};
 use highwater_model::op::{BoundTable, BoundWorkload};
 use highwater_model::plan::AuditLevel;
-use highwater_model::record::{AuditStatus, IncidentKind, Record, RunRecord};
+use highwater_model::record::{AuditRecord, AuditStatus, IncidentKind, Record, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_workload::Workload;
 
@@ -121,6 +121,11 @@ fn check(record: &RunRecord, request: &StoredAuditRequest) -> Result<(), UserErr
     if record.target.simulated || record.target.sink {
         let message = format!("{id} had a target that is gone with its process");
         return Err(refused(message, "only what a database stored can be audited"));
+    }
+    if record.audit.acknowledged == 0 && !record.audit.invariants.is_empty() {
+        let message = format!("{id}: its data were checked by invariants alone");
+        let hint = "they hold when a run ends; what others changed since is not told apart";
+        return Err(refused(message, hint));
     }
     let missing = request.target.files().into_iter().next().filter(|file| !file.exists());
     if let Some(file) = missing {
@@ -275,8 +280,8 @@ impl StoredAudit {
         let mut record = self.record;
         let is_done =
             matches!(outcome.record.status, AuditStatus::Done | AuditStatus::NothingWritten);
-        record.audit = outcome.record;
-        record.audit.later = true;
+        let invariants = std::mem::take(&mut record.audit.invariants);
+        record.audit = AuditRecord { later: true, invariants, ..outcome.record };
         let of_first = [IncidentKind::AuditInterrupted, IncidentKind::NotIdle];
         record.incidents.retain(|i| !of_first.contains(&i.kind));
         let how = if self.stored.ended {

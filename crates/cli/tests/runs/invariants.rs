@@ -59,6 +59,10 @@ fn transactions_that_keep_the_sum_are_clean() {
     let found: Vec<Option<&str>> = found.collect();
     assert_eq!(found, [Some("10000"), Some("1")]);
     place.call(&["show"]).prints("2 of 2 invariants hold");
+    let later = place.typed("audit");
+    assert_eq!(later.code, Some(2), "{later:?}");
+    later.reports("its data were checked by invariants alone");
+    place.call(&["show"]).prints("2 of 2 invariants hold");
 }
 
 #[test]
@@ -171,6 +175,12 @@ fn a_table_that_its_creation_fills_is_checked_by_invariants_alone() {
         assert_eq!(record.audit.found, record.audit.acknowledged);
         assert!(record.audit.found > 0 && record.audit.invariants[0].holds, "{:?}", record.audit);
     }
+    // A later audit compares rows, and the invariants are those of the run's end.
+    place.database("own.db", "DELETE FROM rates");
+    let later = record(&place.typed("audit --json"));
+    assert!(later.audit.later && later.audit.found > 0);
+    assert_eq!(later.judgments.data.value, Data::Clean, "{:?}", later.judgments);
+    assert_eq!(later.audit.invariants[0].found.as_deref(), Some("2"));
     place.file("own.toml", &FILLED_BY_CREATE.replace("insert = \"sales\"", "insert = \"rates\""));
     place.call(&["check", "own.toml"]).reports("table `rates` has no columns");
 }
