@@ -45,6 +45,8 @@ pub struct Job<'a> {
     pub measure: Nanos,
     /// Whether rows are counted after the run.
     pub audit: AuditLevel,
+    /// Whether it makes the tables anew.
+    pub drop: bool,
 }
 
 impl<'a> Job<'a> {
@@ -61,6 +63,7 @@ impl<'a> Job<'a> {
             warm_up: Nanos::ZERO,
             measure: Nanos::SECOND,
             audit: AuditLevel::Sums,
+            drop: true,
         }
     }
 
@@ -81,7 +84,7 @@ impl<'a> Job<'a> {
             target,
             driver: "bench".to_owned(),
             started_at: "2026-01-01T00:00:00Z".to_owned(),
-            options: RunOptions { drop: true, ..RunOptions::default() },
+            options: RunOptions { drop: self.drop, ..RunOptions::default() },
             ceilings: None,
             controls: Controls::default(),
             start_in: Nanos::ZERO,

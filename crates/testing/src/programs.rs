@@ -80,7 +80,7 @@ pub static CLICKHOUSE_CLIENT: Program = Program {
 pub static SYSBENCH: Program = Program {
     name: "sysbench",
     package: "sysbench",
-    tests: "the benchmark `mysql-wire`, which stands beside it",
+    tests: "the loads of sysbench beside it, and the benchmarks `mysql-wire` and `tools`",
     find: || in_path("sysbench"),
 };
 

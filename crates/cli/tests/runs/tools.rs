@@ -157,7 +157,7 @@ fn a_payment_that_is_lost_or_doubled_or_half_applied_is_noticed() {
 }
 
 #[test]
-fn postgresql_counts_the_statements_that_pgbench_would_send() {
+fn postgresql_counts_the_same_statements_as_of_the_tools() {
     if postgres::skipped() {
         return;
     }
@@ -168,23 +168,64 @@ fn postgresql_counts_the_statements_that_pgbench_would_send() {
     });
     server.sql("postgres", "CREATE EXTENSION pg_stat_statements");
     let place = with_tables_of_pgbench(&server);
-    // The calls of each statement since the last time.
+    record(&run(
+        &place,
+        "sysbench --audit off --table-size 1000 --stream oltp_point_select",
+        &url(&server),
+    ));
+    // The calls of each statement on the tables since the last time, the fewest first.
     let calls = || {
-        let of_each = "SELECT string_agg(calls::text, ' ') FROM (SELECT sum(calls) AS calls FROM pg_stat_statements \
-                       WHERE query ~ '^(UPDATE pgbench|SELECT abalance|INSERT INTO pgbench_history)' \
-                       GROUP BY query) AS counted";
+        let of_each = "SELECT string_agg(calls::text, ' ' ORDER BY calls) FROM pg_stat_statements \
+                       WHERE query ~ '^(UPDATE|SELECT|INSERT|DELETE).* (pgbench_|sbtest1).*\\$'";
         let counted = server.sql("postgres", of_each);
         server.sql("postgres", "SELECT pg_stat_statements_reset()");
-        counted.trim().to_owned()
+        let counted: Vec<u64> =
+            counted.split_whitespace().map(|calls| calls.parse().unwrap()).collect();
+        counted
     };
     calls();
-    for (script, number) in [("tpcb-like", 5), ("simple-update", 3), ("select-only", 1)] {
-        let stream = format!("pgbench --stream {script} --audit off");
-        let done = all(&record(&run(&place, &stream, &url(&server))), script).to_string();
-        assert_eq!(calls(), vec![done.as_str(); number].join(" "), "{script}");
-        pgbench(&server, script);
-        assert_eq!(calls(), vec!["10"; number].join(" "), "{script}");
+    let expect = |workload: &str, script: &str, tool: &dyn Fn(), each: &[u64]| {
+        let stream = format!("{workload} --stream {script}@1c --audit off");
+        let done = all(&record(&run(&place, &stream, &url(&server))), script);
+        let of = |ops: u64| each.iter().map(|each| each * ops).collect::<Vec<u64>>();
+        assert_eq!(calls(), of(done), "{script}");
+        tool();
+        assert_eq!(calls(), of(10), "{script}");
+    };
+    for (script, each) in
+        [("tpcb-like", &[1; 5][..]), ("simple-update", &[1; 3]), ("select-only", &[1])]
+    {
+        expect("pgbench", script, &|| drop(pgbench(&server, script)), each);
     }
+    if SYSBENCH.path().is_none() {
+        return;
+    }
+    let connection = connection(&server);
+    for (script, each) in [
+        ("oltp_point_select", &[1][..]),
+        ("oltp_read_only", &[1, 1, 1, 1, 10]),
+        ("oltp_read_write", &[1, 1, 1, 1, 1, 1, 1, 1, 10]),
+        ("oltp_write_only", &[1, 1, 1, 1]),
+        ("oltp_update_index", &[1]),
+        ("oltp_update_non_index", &[1]),
+        ("oltp_insert", &[1]),
+        ("oltp_delete", &[1]),
+    ] {
+        let workload = "sysbench --table-size 1000";
+        expect(workload, script, &|| sysbench(script, &connection), each);
+    }
+}
+
+/// The options of sysbench for a server.
+fn connection(server: &Postgres) -> Vec<String> {
+    let options = [
+        "--db-driver=pgsql",
+        "--pgsql-host=127.0.0.1",
+        "--pgsql-user=postgres",
+        "--pgsql-db=postgres",
+    ];
+    let port = format!("--pgsql-port={}", server.port());
+    options.map(str::to_owned).into_iter().chain([port]).collect()
 }
 
 /// A run of a script of sysbench on existing tables.
@@ -253,15 +294,7 @@ fn sysbench_runs_on_the_table_of_the_workload_in_postgresql() {
         return;
     }
     let server = Postgres::start();
-    let connection = [
-        "--db-driver=pgsql",
-        "--pgsql-host=127.0.0.1",
-        "--pgsql-user=postgres",
-        "--pgsql-db=postgres",
-    ];
-    let mut connection = connection.map(str::to_owned).to_vec();
-    connection.push(format!("--pgsql-port={}", server.port()));
-    expect_sysbench(&Place::new(), &url(&server), &connection);
+    expect_sysbench(&Place::new(), &url(&server), &connection(&server));
 }
 
 #[test]
