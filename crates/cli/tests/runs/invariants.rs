@@ -151,6 +151,8 @@ fn a_value_grows_by_what_was_acknowledged_and_not_rolled_back() {
     // Nothing is known of the op.
     let unknown = record("{}");
     assert_eq!(unknown.judgments.data.value, Data::Unverified);
+    let evidence = &unknown.judgments.data.reasons[0].evidence;
+    assert!(evidence.contains("none of the workload's invariants could be compared"), "{evidence}");
     let notes = unknown.notes.iter().filter(|note| note.code == "invariants_not_asked");
     assert_eq!(notes.count(), 1);
 }

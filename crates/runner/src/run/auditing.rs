@@ -31,16 +31,20 @@ const OF_THE_WHOLE: &str =
 const OF_ALL_WRITES: &str =
     "rows replace each other, and which is the last shows only with the writes of all shares";
 
+/// Why a run is not checked by a workload's invariants.
+const NONE_FITS: &str = "none of the workload's invariants could be compared: see the notes";
+
 /// Why the effect of the user's own statements cannot be compared.
 const NO_KEY: &str = "its statements write, and nothing says what should be there afterwards";
 
 /// The status of an audit that is not started, with the reason unless it is obvious.
 type SkippedAudit = (AuditStatus, Option<String>);
 
-/// The status if none of these invariants is checked.
-fn skipped(invariants: &[Invariant], of_all: bool) -> Option<SkippedAudit> {
+/// The status if none of these invariants is checked; `are_others` if the workload has others.
+fn skipped(invariants: &[Invariant], are_others: bool, of_all: bool) -> Option<SkippedAudit> {
     match invariants {
-        [] => Some((AuditStatus::NoInvariant, Some(NO_KEY.to_owned()))),
+        [] if are_others && of_all => Some((AuditStatus::NoInvariant, Some(NONE_FITS.to_owned()))),
+        [] if !are_others => Some((AuditStatus::NoInvariant, Some(NO_KEY.to_owned()))),
         // A share that writes only a part cannot judge the whole.
         _ if !of_all => Some((AuditStatus::OneShare, Some(OF_THE_WHOLE.to_owned()))),
         _ => None,
@@ -158,7 +162,7 @@ impl Run {
     ) -> AuditOutcome {
         let mut plan = self.request.plan.clone();
         let of_all = self.is_of_all();
-        let skipped = skipped(invariants, of_all);
+        let skipped = skipped(invariants, !self.unchecked.is_empty(), of_all);
         let invariants = if skipped.is_some() { &[] } else { invariants };
         let target = Arc::clone(&self.request.target);
         let capabilities = target.capabilities();
