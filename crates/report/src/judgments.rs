@@ -166,7 +166,8 @@ pub fn objective_bound(objective: &Objective) -> String {
     }
 }
 
-/// The objective that a rate missed, as the exceeded bound: `p99 > 100 ms`.
+/// The objective that a rate missed: `rejected > 0%`, and `p99 ≤ 100 ms not met`, whose figure may be below its bound
+/// without showing that with confidence.
 pub(crate) fn exceeded(code: ReasonCode, objectives: &[Objective]) -> String {
     let is_judged = |objective: &&Objective| {
         code == match objective {
@@ -181,6 +182,9 @@ pub(crate) fn exceeded(code: ReasonCode, objectives: &[Objective]) -> String {
     };
     let missed = objectives.iter().filter(is_judged).map(|objective| {
         let bound = objective_bound(objective);
+        if code == ReasonCode::ObjectiveLatency {
+            return format!("{bound} not met");
+        }
         bound.replace('≤', ">").replace('≥', "<")
     });
     match list(missed, " or ") {

@@ -51,6 +51,10 @@ pub(crate) fn or_absent<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> 
 
 /// `2.31 ms`, or `≥ 2.31 ms` for a lower bound.
 pub(crate) fn latency(ns: u64, is_at_least: bool) -> String {
+    // Nothing is known of ops that never ended.
+    if is_at_least && ns == 0 {
+        return ABSENT.to_owned();
+    }
     format!("{}{}", if is_at_least { "≥ " } else { "" }, duration(ns))
 }
 

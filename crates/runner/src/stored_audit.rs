@@ -8,7 +8,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_analysis as analysis;
-use highwater_driver::{Admin, Target, Timeline};
+use highwater_driver::{Admin, RegistryEntry, Target, Timeline};
+use highwater_model::display::count;
 use highwater_model::event::{Event, Part};
 use highwater_model::op::{BoundTable, BoundWorkload};
 use highwater_model::plan::AuditLevel;
@@ -141,6 +142,33 @@ fn check(record: &RunRecord, request: &StoredAuditRequest) -> Result<(), UserErr
     Ok(())
 }
 
+/// Refuses tables that were created anew since the run, which therefore hold none of its rows: those of a later run with
+/// `--drop` have fewer rows than there were before this one.
+fn check_tables(
+    id: &str,
+    bound: &BoundWorkload,
+    first_row: u64,
+    entries: &[RegistryEntry],
+) -> Result<(), UserError> {
+    let is_older = |entry: &&RegistryEntry| {
+        // While this run wrote, or after it was killed, its first row was the next one.
+        let is_before = entry.next_index < first_row
+            || entry.next_index == first_row && first_row > 0 && !entry.writing;
+        is_before && bound.tables.iter().any(|table| table.name == entry.name)
+    };
+    let Some(entry) = entries.iter().find(is_older) else {
+        return Ok(());
+    };
+    let (name, next, first) = (&entry.name, count(entry.next_index), count(first_row));
+    let message = format!(
+        "{id}: table `{name}` was created anew since: its rows end at {next}, and this run began at {first}"
+    );
+    Err(refused(
+        message,
+        "a later run with --drop replaced it, or a backup was restored; audit a run before its tables are dropped",
+    ))
+}
+
 /// The lines of a ledger file, and the error of the begin from which its times count.
 type ReadLedger = (Vec<LedgerLine>, Nanos);
 
@@ -188,6 +216,9 @@ impl StoredAudit {
         let declared = DeclaredTables::read(admin.as_mut(), &bound).await?;
         declared.bind(&mut bound);
         let tables = ExistingTables::of_record(&self.record.target.tables);
+        // A driver without a list of tables knows nothing of later runs.
+        let entries = admin.listed_tables(&[]).await.unwrap_or_default();
+        check_tables(&self.record.header.id, &bound, tables.first_row, &entries)?;
         let mut ledgers = self.ledgers(&bound, &tables, admin.as_mut()).await?;
         let ends = ledgers.iter().map(|ledger| ledger.rows().end).max();
         let end = self.stored.next_row.or(ends).unwrap_or(0);

@@ -121,7 +121,7 @@ fn one_run_against_one_passes_no_gate_and_other_questions_neither() {
     }
     let called = place.call(&["compare", "one", "other", "--fail-if-worse", "5%"]);
     assert_eq!(called.code, Some(3), "{called:?}");
-    called.prints("OTHER QUESTION: plan");
+    called.prints("OTHER QUESTION: parameter batch: 50 against 20");
 }
 
 /// Other rows of the same kind, which is the purpose of repeats.

@@ -274,6 +274,8 @@ fn a_wrong_run_to_show() {
     hint: `highwater run` makes a first one; -o DIR names another store
     ");
     assert_eq!(said(&place, &["show"]), no_runs);
+    let no_path = said(&place, &["show", "somewhere/else"]);
+    assert!(no_path.contains("somewhere/else: there is no such file or directory"), "{no_path}");
     assert_snapshot!(said(&place, &["show", "-o", "notes.txt"]), @"
     error: notes.txt: Not a directory (os error 20)
 

@@ -328,3 +328,23 @@ fn a_limit_at_which_clickhouse_answers_from_a_part_of_the_rows_hides_none() {
         }
     }
 }
+
+/// Nothing of it can be there, and nothing was lost.
+#[test]
+fn a_run_whose_tables_were_created_anew_since_is_not_called_lost() {
+    let place = Place::new();
+    let run = |more: &str| {
+        let called =
+            place.typed(&format!("run cpu sqlite:kept.db --rate 1k --batch 10 -d 5s -q {more}"));
+        assert!(is_clean(called.code), "{called:?}");
+    };
+    run("");
+    run("");
+    let second = place.runs().into_iter().max().unwrap();
+    let id = second.file_name().unwrap().to_string_lossy().into_owned();
+    assert!(is_clean(place.call(&["audit", &id]).code));
+    run("--drop");
+    let refused = place.call(&["audit", &id]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    refused.reports("table `cpu` was created anew since: its rows end at ");
+}

@@ -675,12 +675,20 @@ fn undecided(comparison: &Comparison) -> Option<String> {
 /// `plan: 7f3a91 against 9fc329`, one line each.
 fn differing(comparison: &Comparison) -> Vec<String> {
     let differences = &comparison.differences;
-    let mut lines: Vec<String> = differences
-        .iter()
+    // A setting says what the hashes of two plans only show.
+    let is_plan = |of: &&Difference| of.kind == Kind::Question && of.name == "plan";
+    let setting = telling(comparison).filter(|_| differences.iter().any(|of| is_plan(&of)));
+    let others = differences.iter().filter(|of| setting.is_none() || !is_plan(of));
+    let others = others.filter(|of| setting.is_none_or(|setting| !std::ptr::eq(*of, setting)));
+    let mut lines: Vec<String> = setting
+        .into_iter()
+        .chain(others)
         .take(DIFFERENCES_MAX)
         .map(|difference| {
             let values = [difference.a.as_str(), difference.b.as_str()];
-            against(difference.kind, &difference.name, values)
+            let of_plan = setting.is_some_and(|setting| std::ptr::eq(difference, setting));
+            let kind = if of_plan { Kind::Question } else { difference.kind };
+            against(kind, &difference.name, values)
         })
         .collect();
     if differences.len() > DIFFERENCES_MAX {

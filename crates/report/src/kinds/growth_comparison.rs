@@ -118,12 +118,19 @@ fn answer(pair: Pair<'_>) -> Answer {
         figure: percent_signed(size.change),
         condition: format!("at {at}, {}", word(size.verdict)),
         caveat: caveat(pair, size),
-        interval: format!("noise ±{}", percent(size.noise)),
+        interval: format!("noise {}", noise(size)),
         basis: sentence(pair.compared),
         limit: size.b.figures.limit.as_ref().map(limit_line),
         keys: keys(pair, size),
         ..Answer::default()
     }
+}
+
+/// `±10.0%`, in the direction of the change: noise is a factor, so that a loss and a gain of it are not as large.
+fn noise(size: &SharedSize<'_>) -> String {
+    let factor = 1.0 + size.noise;
+    let noise = if size.change < 0.0 { 1.0 - factor.recip() } else { size.noise };
+    format!("±{}", percent(noise))
 }
 
 fn caveat(pair: Pair<'_>, size: &SharedSize<'_>) -> Option<&'static str> {
@@ -282,7 +289,7 @@ fn row(size: &SharedSize<'_>, has_estimates: bool) -> Row {
         let found = size.estimates.map_or([None; 2], |found| found.map(Some));
         cells.extend(found.map(|per_s| or_absent(per_s, rate)));
     }
-    cells.extend([percent_signed(size.change), format!("±{}", percent(size.noise))]);
+    cells.extend([percent_signed(size.change), noise(size)]);
     Row::new(cells).remark(word(size.verdict))
 }
 

@@ -178,7 +178,8 @@ pub(crate) fn interval_record(
     delta: &IntervalDelta,
 ) -> IntervalRecord {
     let [phase, stream, op] = names;
-    let finite = |q: f64| delta.latency.percentile(q).map(|percentile| percentile.ns);
+    // Of ops that did not end, nothing may be known.
+    let finite = |q: f64| delta.latency.percentile(q).map(|of| of.ns).filter(|ns| *ns > 0);
     IntervalRecord {
         second,
         phase,
@@ -194,7 +195,7 @@ pub(crate) fn interval_record(
         dropped: delta.dropped,
         p50_ns: finite(0.5),
         p99_ns: finite(0.99),
-        max_ns: delta.latency.summary().max,
+        max_ns: delta.latency.summary().max.filter(|ns| *ns > 0),
     }
 }
 
@@ -369,9 +370,6 @@ fn offered(pace: Pace, shares: u32) -> Option<f64> {
 /// Maximum lines that wait for the end of their second; a run writes fewer.
 const WAITING_MAX: usize = 65_536;
 
-/// Whole seconds without an acknowledgment after which sessions are assumed to be connecting anew.
-const SILENT_S: u64 = 2;
-
 /// A running run.
 #[derive(Debug)]
 pub struct SoFar {
@@ -388,8 +386,9 @@ pub struct SoFar {
     phase: String,
     /// Number of seconds read.
     until: u64,
-    /// The last second with an acknowledgment.
-    acknowledged_at: u64,
+    /// The last second with acknowledgments, and their number: without any, or with few, sessions are assumed to be
+    /// connecting anew.
+    last_acknowledged: [u64; 2],
 }
 
 impl SoFar {
@@ -405,7 +404,7 @@ impl SoFar {
             interventions: Vec::new(),
             phase: String::new(),
             until: 0,
-            acknowledged_at: 0,
+            last_acknowledged: [0; 2],
         }
     }
 
@@ -480,8 +479,10 @@ impl SoFar {
         if delta.offered > 0 {
             self.journaled.see(&line.phase, line.second);
         }
-        if delta.acknowledged > 0 {
-            self.acknowledged_at = self.acknowledged_at.max(line.second);
+        let [last, acknowledged] = &mut self.last_acknowledged;
+        if delta.acknowledged > 0 && line.second >= *last {
+            let before = if line.second == *last { *acknowledged } else { 0 };
+            [*last, *acknowledged] = [line.second, before + delta.acknowledged];
         }
         self.journaled.add(&[line.phase, line.stream, line.op], &delta);
     }
@@ -535,7 +536,8 @@ impl SoFar {
             });
             // If the target responds and sessions are free, it is the load generator that does not start them.
             let is_busy = offered.saturating_sub(ended) >= u64::from(stream.sessions);
-            let is_silent = self.until > self.acknowledged_at + SILENT_S;
+            let [last, acknowledged] = self.last_acknowledged;
+            let is_silent = self.until > last + 1 || to_f64(acknowledged) < ops_per_s / 2.0;
             if let Some(result) = record.results.iter_mut().find(is_of_stream)
                 && (is_busy || is_silent)
             {

@@ -409,6 +409,12 @@ pub fn find(root: &Path, run: Option<&str>) -> Result<PathBuf, UserError> {
     if let Some(path) = run.map(Path::new).filter(|path| path.exists()) {
         return Ok(path.to_owned());
     }
+    let is_path = |run: &str| run.contains(std::path::MAIN_SEPARATOR);
+    if let Some(path) = run.filter(|run| is_path(run)) {
+        let cause = format!("{path}: there is no such file or directory");
+        let hint = "name a run by its directory, its ID, or `last`";
+        return Err(UserError::usage(cause).with_hint(hint));
+    }
     let ids = ids(root)?;
     if ids.is_empty() {
         let hint = "`highwater run` makes a first one; -o DIR names another store";

@@ -59,8 +59,7 @@ pub struct ToProve {
     /// The same for the lower end of the 90% interval; absent also if no number is then enough.
     pub high: Option<u32>,
     /// Without an expected number, its order of magnitude: so many are needed even if throughput grows in proportion to
-    /// the nodes, each as fast as in the best proven cluster, and more than the next size can prove. Absent if it is no
-    /// more than `farthest`.
+    /// the nodes, each as fast as in the best proven cluster. Absent if it is no more than `farthest`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<u32>,
     /// The 90% interval of the throughput of the planned nodes after the next size gave the expected result, as
@@ -310,7 +309,7 @@ impl Request {
         let grown = least.with_next(NextSize::Expected);
         let horizon = self.horizon() + self.added();
         let expected = self.enough(0.5, replicas).filter(|expected| *expected <= horizon);
-        let at_least = (horizon + 1).max(self.linear(replicas) + self.added());
+        let at_least = self.linear(replicas) + self.added();
         let interval = expected.filter(|of| *of > farthest + self.added()).map(|nodes| {
             let then = grown.forecast(f64::from(nodes)).prediction();
             [then.low / then.expected - 1.0, then.high / then.expected - 1.0]
