@@ -4,8 +4,11 @@
 //!
 //! The gap is an input.
 
+mod faults;
 #[cfg(test)]
 mod tests;
+
+pub use faults::{Dip, FaultEffect, fault_effects};
 
 use std::collections::BTreeMap;
 

@@ -86,6 +86,7 @@ impl<'a> Job<'a> {
             started_at: "2026-01-01T00:00:00Z".to_owned(),
             options: RunOptions { drop: self.drop, ..RunOptions::default() },
             ceilings: None,
+            actions: None,
             controls: Controls::default(),
             start_in: Nanos::ZERO,
             meets: None,

@@ -6,6 +6,7 @@
 pub mod cluster_file;
 pub mod commands;
 pub mod exit;
+mod faults;
 pub mod figures;
 pub mod grammar;
 pub mod intent;

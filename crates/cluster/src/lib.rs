@@ -44,6 +44,21 @@ pub struct Options {
     pub report: Rc<dyn Fn(&str)>,
 }
 
+/// What is done to a node of a running cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeAction {
+    /// Ends all its processes at once.
+    Kill,
+    /// Ends it in order.
+    Stop,
+    /// Starts it after it has ended, and waits until it is ready.
+    Start,
+    /// Holds its processes.
+    Pause,
+    /// Releases them.
+    Resume,
+}
+
 /// A node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Node {

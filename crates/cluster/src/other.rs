@@ -7,7 +7,7 @@ use highwater_driver::telemetry::LimitedNode;
 use highwater_model::cluster::ClusterSpec;
 use highwater_model::user_error::UserError;
 
-use crate::{HistoryEntry, Node, Options};
+use crate::{HistoryEntry, Node, NodeAction, Options};
 
 /// None exists.
 pub enum Cluster {}
@@ -51,6 +51,11 @@ impl Cluster {
 
     /// Never called.
     pub fn is_ready(&self, _: u32) -> Result<Option<bool>, UserError> {
+        match *self {}
+    }
+
+    /// Never called.
+    pub fn act(&mut self, _: u32, _: NodeAction) -> Result<(), UserError> {
         match *self {}
     }
 

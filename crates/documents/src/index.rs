@@ -8,6 +8,7 @@ const FIRST_PAGES: &[&str] = &[
     "guide/first-run.md",
     "guide/postgresql.md",
     "guide/why-no-faster.md",
+    "guide/when-a-node-dies.md",
     "guide/is-my-number-right.md",
     "guide/report.md",
     "guide/watching.md",

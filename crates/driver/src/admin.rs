@@ -3,7 +3,9 @@
 //! Must not retry or print. A query that a target does not support has a default that reports this.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
+use highwater_model::fault::FaultAction;
 use highwater_model::op::{BoundColumn, BoundTable, BoundWorkload, Value};
 use highwater_model::record::MemoryRecord;
 use highwater_model::stored::{DeclaredColumn, KeyRange, StoredRow};
@@ -14,6 +16,16 @@ use highwater_model::user_error::UserError;
 use crate::contract::Response;
 use crate::regular_file::DiskSpace;
 use crate::table_registry::{Lease, LeaseAction, RegistryEntry, Right, TablePolicy};
+
+/// Acts on the cluster of a target while it is loaded, by means other than SQL.
+pub trait ClusterActions: fmt::Debug + Send + Sync {
+    /// Performs an action; completes when it is done. What an action holds for a time, such as a paused node, is
+    /// released even if the response is not awaited.
+    fn perform(&self, action: FaultAction) -> Response<'static, ()>;
+
+    /// The load is over: releases at once what actions hold.
+    fn release(&self);
+}
 
 /// All operations on a target before and after the load.
 pub trait Admin: ServerAdmin + TableAdmin + TableReader + TableDescriber {}

@@ -24,8 +24,8 @@ use crate::target_url::TargetUrl;
 use crate::telemetry::TelemetryReader;
 
 pub use crate::admin::{
-    Admin, BucketSums, KeyCounts, KeySums, RowTaker, ServerAdmin, ShardCopies, TableAdmin,
-    TableDescriber, TableFeatures, TableReader, TargetFacts,
+    Admin, BucketSums, ClusterActions, KeyCounts, KeySums, RowTaker, ServerAdmin, ShardCopies,
+    TableAdmin, TableDescriber, TableFeatures, TableReader, TargetFacts,
 };
 
 /// Time as the run sees it: real, or simulated.

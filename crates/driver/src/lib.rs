@@ -22,9 +22,10 @@ pub mod telemetry;
 pub mod time_limit;
 
 pub use contract::{
-    Admin, BoxFuture, BucketSums, Capabilities, Connect, Driver, Encoder, KeyCounts, KeySums,
-    Listener, Request, Response, RowTaker, ServerAdmin, Session, ShardCopies, TableAdmin,
-    TableDescriber, TableFeatures, TableReader, Target, TargetFacts, TargetOptions, Timeline,
+    Admin, BoxFuture, BucketSums, Capabilities, ClusterActions, Connect, Driver, Encoder,
+    KeyCounts, KeySums, Listener, Request, Response, RowTaker, ServerAdmin, Session, ShardCopies,
+    TableAdmin, TableDescriber, TableFeatures, TableReader, Target, TargetFacts, TargetOptions,
+    Timeline,
 };
 pub use regular_file::DiskSpace;
 pub use table_registry::{Lease, LeaseAction, RegistryEntry, Right, TablePolicy};

@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::fault::FaultAction;
 use super::numbers::round_to_u64;
 use super::plan::{Pace, Unit};
 use super::units::Rate;
@@ -96,6 +97,18 @@ pub enum Change {
         /// Duration of the pause in nanoseconds.
         lasted_ns: u64,
     },
+    /// A planned action on the target's cluster was performed.
+    Fault {
+        /// What was done.
+        action: FaultAction,
+        /// Its planned time, in nanoseconds from the start of the first measured phase.
+        planned_ns: u64,
+        /// Its duration, until it was complete.
+        took_ns: u64,
+        /// Why it failed; absent if it did not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failed: Option<String>,
+    },
     /// No change: a note was added.
     Note {
         /// Text of the note.
@@ -110,7 +123,7 @@ pub struct InterventionRecord {
     pub time_ns: u64,
     /// Name of the phase that started with it; if none did, of the phase in which it was received.
     pub phase: String,
-    /// The sender of the command; absent in older records and for a pause.
+    /// The sender of the command; absent in older records, for a pause, and for a planned action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<CommandSender>,
     /// The change that it made.

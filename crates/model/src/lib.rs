@@ -8,6 +8,7 @@ pub mod cluster;
 pub mod control;
 pub mod display;
 pub mod event;
+pub mod fault;
 pub mod group;
 pub mod histogram;
 pub mod json;

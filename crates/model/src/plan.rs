@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::named::named;
 use super::units::{Nanos, Rate, Seed, is_default};
+use crate::fault::PlannedFault;
 
 /// Version of the plan format; part of the hash.
 pub const PLAN_SCHEMA: &str = "highwater-plan/1";
@@ -36,6 +37,9 @@ pub struct Plan {
     pub stop: StopRule,
     /// The objectives of the run; may be empty.
     pub objectives: Vec<Objective>,
+    /// Actions on the target's cluster while it is loaded, in the order of their times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<PlannedFault>,
     /// When throughput counts as steady.
     #[serde(default, skip_serializing_if = "is_default")]
     pub steadiness: SteadinessRule,

@@ -60,6 +60,13 @@ pub fn intervention(done: &InterventionRecord) -> String {
             });
             format!("at {at}: {stream} from {from} to {to}, as phase {}{ramp}", done.phase)
         }
+        Change::Fault { action, took_ns, failed, .. } => {
+            let took = duration(*took_ns);
+            match failed {
+                None => format!("at {at}: {}, which took {took}", action.done()),
+                Some(why) => format!("at {at}: {action} failed after {took}: {why}"),
+            }
+        }
         Change::Pause { lasted_ns } => {
             let lasted = duration(*lasted_ns);
             format!("at {at}: paused for {lasted} before {}", done.phase)
@@ -80,6 +87,8 @@ pub(crate) fn intervention_label(done: &InterventionRecord) -> String {
         Change::Note { text } => text.clone(),
         Change::Pace { stream, unit, to, .. } => format!("{stream}: {}", pace(*to, *unit)),
         Change::Pause { .. } => "paused".to_owned(),
+        Change::Fault { action, failed: None, .. } => action.done(),
+        Change::Fault { action, .. } => format!("{action} failed"),
     };
     what + by
 }
@@ -183,7 +192,9 @@ pub fn part_line(part: &Part) -> String {
             "audit: reading the run's ledger, and making its rows again".to_owned()
         }
         Part::Audit { level, estimate } => format!("audit: {}", audit(*level, *estimate)),
-        Part::AuditWaiting { error } => format!("audit: waiting for the target: {error}"),
+        Part::AuditWaiting { error } => {
+            format!("audit: waiting for the target, until --audit-timeout or Ctrl-C twice: {error}")
+        }
     }
 }
 

@@ -3,8 +3,11 @@
 //! A command changes a pace in a new phase of the pass, or adds a note. A stop command is carried out by the stop
 //! request sent with it.
 
+use std::sync::Arc;
+
 use tokio::sync::{mpsc, oneshot};
 
+use highwater_driver::ClusterActions;
 use highwater_driver::interrupts::Interrupter;
 use highwater_model::control::{Change, Command, CommandSender, Refusal};
 use highwater_model::numbers::round_to_u64;
@@ -39,6 +42,8 @@ pub struct Controls {
     /// Phase times count from here.
     origin: Nanos,
     obeyed: Vec<InterventionRecord>,
+    /// Performs the planned actions on the target's cluster.
+    pub(crate) actions: Option<Arc<dyn ClusterActions>>,
 }
 
 /// A command that waits for its response.
@@ -138,6 +143,11 @@ impl Controller {
 }
 
 impl Controls {
+    /// The same, with what performs the planned actions.
+    pub(crate) fn acting(self, actions: Option<Arc<dyn ClusterActions>>) -> Self {
+        Self { actions, ..self }
+    }
+
     /// Whether commands can still arrive.
     pub(crate) fn is_open(&self) -> bool {
         self.receiver.is_some()
@@ -178,6 +188,11 @@ impl Controls {
         self.obeyed.extend(answer.clone());
         // The sender may not be waiting for the response.
         drop(received.reply.send(answer));
+    }
+
+    /// Keeps a planned action that was performed.
+    pub(crate) fn keep(&mut self, done: InterventionRecord) {
+        self.obeyed.push(done);
     }
 
     /// Number of notes so far.

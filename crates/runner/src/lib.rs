@@ -9,6 +9,7 @@ pub mod ceilings;
 pub mod control;
 mod estimate;
 mod executor;
+mod faults;
 pub mod holders;
 mod kernel;
 pub mod leases;

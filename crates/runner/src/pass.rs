@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 
 use crate::control::{Controls, LEAD, obey};
 use crate::executor::{HostCounts, Pass, PassStream, SessionUse, ThreadRecord, Tick, execute};
+use crate::faults::Faults;
 use crate::ledger::Ledger;
 use crate::record::collector::Collector;
 use crate::recorder::{KeyStats, Recorder, WindowDelta};
@@ -172,6 +173,7 @@ async fn control(
     mut ticks: mpsc::Receiver<Tick>,
 ) -> bool {
     controls.begin(pass.start);
+    let mut faults = Faults::new(pass, controls.actions.clone());
     let mut interrupted = false;
     let mut second = 0;
     loop {
@@ -197,12 +199,20 @@ async fn control(
                 Some(tick) => collector.add(tick),
                 None => break,
             },
+            done = faults.next(pass, timeline.as_ref()) => {
+                collector.intervene(&done, pass);
+                controls.keep(done);
+            }
             () = timeline.sleep_until(look_at) => {
                 collector.second(second, &pass.times());
                 second += 1;
                 end_early(pass, collector, timeline.now(), second);
             }
         }
+    }
+    if let Some(done) = faults.end(pass, timeline.as_ref()).await {
+        collector.intervene(&done, pass);
+        controls.keep(done);
     }
     interrupted
 }

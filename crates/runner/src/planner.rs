@@ -115,6 +115,7 @@ pub fn plan(
         streams,
         stop: input.stop.clone(),
         objectives: input.objectives.clone(),
+        faults: Vec::new(),
         steadiness: input.steadiness,
         retry: input.retry,
         timeout: input.timeout,

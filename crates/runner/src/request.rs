@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use highwater_driver::ClusterActions;
 use highwater_driver::clock::wall_clock;
 use highwater_driver::interrupts::Interrupter;
 use highwater_driver::metrics::Endpoint;
@@ -44,6 +45,8 @@ pub struct RunRequest {
     pub ceilings: Option<(PathBuf, String)>,
     /// Commands while it runs; none by default.
     pub controls: Controls,
+    /// Performs the planned actions on the target's cluster; absent if the plan has none.
+    pub actions: Option<Arc<dyn ClusterActions>>,
     /// Delay before the first phase with a pace.
     pub start_in: Nanos,
     /// How the shares of the plan begin and end together; absent if they do not meet.

@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 
+use highwater_model::control::{Change, InterventionRecord};
+use highwater_model::fault::FaultAction;
 use highwater_model::plan::PhaseKind;
 
 use super::*;
@@ -143,6 +145,10 @@ struct Served {
     away: Vec<[u64; 2]>,
     /// Number of failing ops in ten.
     fail: usize,
+    /// A time with a part of the capacity: [start, length, ops per second].
+    slow: [u64; 3],
+    /// Ops come at random times.
+    seed: Option<u64>,
 }
 
 /// The recovery in the record, and when the queue was empty after the longest outage.
@@ -160,15 +166,32 @@ impl Served {
             seconds: 30,
             away: away_ms.iter().map(|[a, b]| [a * MS, b * MS]).collect(),
             fail: 0,
+            slow: [0; 3],
+            seed: None,
         }
+    }
+
+    /// Intended times, ascending.
+    fn due(&self) -> Vec<u64> {
+        let ops = 0..self.rate * self.seconds;
+        let Some(seed) = self.seed else {
+            return ops.map(|op| op * S / self.rate).collect();
+        };
+        let random = |op| seeded(seed, op) % (self.seconds * S);
+        let mut due: Vec<u64> = ops.map(random).collect();
+        due.sort_unstable();
+        due
     }
 
     /// Intended time and response time of each op.
     fn ops(&self) -> Vec<[u64; 2]> {
         let mut free = 0;
-        let due = (0..self.rate * self.seconds).map(|op| op * S / self.rate);
+        let [slow_from, slow_for, slow_capacity] = self.slow;
+        let due = self.due().into_iter();
         due.map(|due| {
-            let mut end = due.max(free) + S / self.capacity;
+            let begin = due.max(free);
+            let is_slow = (slow_from..slow_from + slow_for).contains(&begin);
+            let mut end = begin + S / if is_slow { slow_capacity } else { self.capacity };
             for [begin, length] in &self.away {
                 if (*begin..begin + length).contains(&end) {
                     end = begin + length + S / self.capacity;
@@ -182,20 +205,9 @@ impl Served {
 
     fn shown(&self) -> Shown {
         let ops = self.ops();
-        let fails = |op: usize| op % 10 < self.fail;
         let end = self.seconds * S;
-        let windows = |of: &dyn Fn(usize) -> Option<u64>| {
-            let mut counts = vec![0; window_at(end)];
-            let times = (0..ops.len()).filter_map(of).filter(|time| *time < end);
-            times.for_each(|time| counts[window_at(time)] += 1);
-            counts
-        };
-        let mut result = closed().results[0].clone();
-        result.open = true;
-        result.phase = "measure".to_owned();
-        result.windows.offered = windows(&|op| Some(ops[op][0]));
-        result.windows.acknowledged = windows(&|op| (!fails(op)).then(|| ops[op][1]));
-        result.windows.failed = windows(&|op| fails(op).then(|| ops[op][1]));
+        let result = self.result(&ops);
+        let fails = |op: usize| op % 10 < self.fail;
         let mut last = 0;
         let mut gap = [0, 0];
         let answers = (0..ops.len()).filter(|op| !fails(*op)).map(|op| ops[op][1]);
@@ -217,6 +229,48 @@ impl Served {
             emptied: alone.map(|[due, _]| due + PHASE_START - gap[0]),
         }
     }
+
+    /// The effect of an action at this time of the phase.
+    fn dip_from(&self, at: u64) -> Option<Dip> {
+        let mut record = closed();
+        record.phases = vec![phase(self.seconds)];
+        record.results = vec![self.result(&self.ops())];
+        let action = FaultAction::Kill { node: 2 };
+        record.interventions = vec![InterventionRecord {
+            by: None,
+            time_ns: PHASE_START + at,
+            phase: "measure".to_owned(),
+            change: Change::Fault { action, planned_ns: at, took_ns: 0, failed: None },
+        }];
+        fault_effects(&record)[0].dip
+    }
+
+    /// The counts of these ops.
+    fn result(&self, ops: &[[u64; 2]]) -> ResultRecord {
+        let fails = |op: usize| op % 10 < self.fail;
+        let end = self.seconds * S;
+        let windows = |of: &dyn Fn(usize) -> Option<u64>| {
+            let mut counts = vec![0; window_at(end)];
+            let times = (0..ops.len()).filter_map(of).filter(|time| *time < end);
+            times.for_each(|time| counts[window_at(time)] += 1);
+            counts
+        };
+        let mut result = closed().results[0].clone();
+        result.open = true;
+        result.phase = "measure".to_owned();
+        result.windows.offered = windows(&|op| Some(ops[op][0]));
+        result.windows.acknowledged = windows(&|op| (!fails(op)).then(|| ops[op][1]));
+        result.windows.failed = windows(&|op| fails(op).then(|| ops[op][1]));
+        result
+    }
+}
+
+/// A random number from seed and index (S. Vigna's SplitMix64).
+fn seeded(seed: u64, index: u64) -> u64 {
+    let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 fn phase(seconds: u64) -> PhaseRecord {
@@ -359,6 +413,90 @@ fn an_open_record_without_offered_ops_gives_no_result() {
     result.phase = "measure".to_owned();
     result.windows.acknowledged = vec![10; 300];
     assert_eq!(recovery([PHASE_START, 5 * S], &phase(30), &[result]), None);
+}
+
+/// An action whose effect begins some time later: times within 300 ms and two arrivals, ops within those of 300 ms.
+fn check_dip(served: &Served, delay: u64) {
+    let [begin, length] = served.away[0];
+    let dip = served.dip_from(begin - delay).unwrap_or_else(|| panic!("no dip in {served:?}"));
+    let off = tolerance(served.rate);
+    let [again, emptied] = [length, served.shown().emptied.unwrap()].map(|ns| ns + delay);
+    assert!(dip.noticed_ns.abs_diff(delay) <= off, "{served:?}: {dip:?}");
+    let rate_again = dip.rate_again_ns.unwrap_or_else(|| panic!("{served:?}: {dip:?}"));
+    assert!(rate_again.abs_diff(again) <= off, "{served:?}: {dip:?}, away {again}");
+    let recovered = dip.recovered_ns.unwrap_or_else(|| panic!("{served:?}: {dip:?}"));
+    let near = served.rate * S / 10 + 2 * S;
+    let early = near / (served.capacity - served.rate);
+    assert!(recovered <= emptied + off && recovered + early + off >= emptied, "{dip:?}, {emptied}");
+    assert!(dip.lowest <= 0.03, "{served:?}: {dip:?}");
+    let missed = to_f64(length) / 1e9 * to_f64(served.rate);
+    let spare = 0.3 * to_f64(served.rate) + 2.0;
+    assert!((dip.missing_ops - missed).abs() <= spare, "{served:?}: {dip:?}, {missed}");
+}
+
+#[test]
+fn a_dip_is_as_deep_as_the_capacity_that_is_left() {
+    for left in [100, 250, 380, 700, 900] {
+        let served = Served { slow: [5 * S, 6 * S, left], ..Served::new(1_000, 3_000, &[]) };
+        let dip = served.dip_from(5 * S).unwrap();
+        let expected = to_f64(left) / 1_000.0;
+        assert!((dip.lowest - expected).abs() <= 0.03, "{left}: {dip:?}");
+        // The queue is served slowly until its time is over; a tenth less counts as the rate.
+        let is_again = dip.rate_again_ns.unwrap().abs_diff(6 * S) <= tolerance(1_000);
+        assert!(is_again || left == 900, "{left}: {dip:?}");
+    }
+}
+
+#[test]
+fn an_action_without_an_effect_has_no_dip_whatever_the_noise() {
+    for seed in 0..100 {
+        let rate = 20 << (seed % 7);
+        let served = Served { seed: Some(seed), ..Served::new(rate, 2 * rate, &[]) };
+        assert_eq!(served.dip_from((2 + seed % 20) * S), None, "{served:?}");
+    }
+}
+
+#[test]
+fn a_dip_goes_on_through_the_action_that_ends_it() {
+    let served = Served::new(100, 1_000, &[[5_000, 4_000]]);
+    let mut record = closed();
+    record.phases = vec![phase(30)];
+    record.results = vec![served.result(&served.ops())];
+    let action = |time_ns, action| InterventionRecord {
+        by: None,
+        time_ns: PHASE_START + time_ns,
+        phase: "measure".to_owned(),
+        change: Change::Fault { action, planned_ns: time_ns, took_ns: 0, failed: None },
+    };
+    record.interventions = vec![
+        action(5 * S, FaultAction::Kill { node: 2 }),
+        action(8 * S, FaultAction::Start { node: 2 }),
+        action(20 * S, FaultAction::Stop { node: 1 }),
+    ];
+    let effects = fault_effects(&record);
+    let again = effects[0].dip.unwrap().rate_again_ns.unwrap();
+    assert!(again.abs_diff(4 * S) <= tolerance(100), "{effects:?}");
+    assert!(effects[1].is_in_dip && effects[1].dip.is_none(), "{effects:?}");
+    assert!(!effects[2].is_in_dip && effects[2].dip.is_none(), "{effects:?}");
+    // Until the end, nothing is recovered.
+    let served = Served::new(100, 1_000, &[[25_000, 9_000]]);
+    let dip = served.dip_from(25 * S).unwrap();
+    assert_eq!((dip.rate_again_ns, dip.recovered_ns), (None, None), "{dip:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn the_dip_of_an_action_is_that_of_the_queue(
+        rate in 20_u64..2_000,
+        times in 2_u64..20,
+        begin in 4_000_u64..9_000,
+        length in 1_400_u64..6_000,
+        delay in 0_u64..2_000,
+    ) {
+        check_dip(&Served::new(rate, times * rate, &[[begin, length]]), delay * MS);
+    }
 }
 
 proptest! {

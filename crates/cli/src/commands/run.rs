@@ -129,6 +129,13 @@ const LOAD_FLAGS: &[Flag] = &[
     TIMEOUT,
     RETRIES,
     LITERALS,
+    flag(
+        "--fault <ACTIONS>...",
+        "Act on the target's cluster during the load, and show what it did to it: 'kill node 2 at 30s, start it at 1m', \
+         'pause node 1 for 5s at 20s', stop, restart (with --cluster), or \"run 'COMMAND' at 30s\". Times count from the \
+         start of the measurement",
+    )
+    .reach(Reach::Shell),
 ];
 
 const LENGTH_FLAGS: &[Flag] = &[

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use highwater_driver::TargetUrl;
 use highwater_live::OtlpUrl;
+use highwater_model::fault::PlannedFault;
 use highwater_model::record::CommandRecord;
 use highwater_model::units::{Nanos, Seed};
 use highwater_runner::planner::PlanInput;
@@ -36,6 +37,8 @@ pub struct RunIntent {
     pub options: RunOptions,
     /// Source of all random values.
     pub seed: Seed,
+    /// Actions on the target's cluster during the load, and its cluster file.
+    pub faults: (Vec<PlannedFault>, Option<PathBuf>),
     /// Input of the plan, which also needs the workload and the target's default number of sessions.
     pub plan: PlanInput,
     /// No setting determines the length of a measured step, so it is as long as the objectives

@@ -21,6 +21,7 @@ use highwater_runner::request::{RunOptions, TableRequest, TelemetryRequest};
 
 use super::streams::{Streams, objectives, ramp_step, streams, with_think};
 use super::{LineStream, LiveRequest, RunIntent, RunOutput, StartAt, WorkloadChoice, parsers};
+use crate::faults;
 use crate::launchers::{self, LaunchedShare};
 use crate::layers::{Layers, Next, Origin, SettingValue, Strength, TargetSchemes, has_scheme};
 use crate::variants::{SIM_PARAMETERS, shown};
@@ -89,6 +90,7 @@ impl RunIntent {
                 removes_database: false,
             },
             seed: layers.require("seed", parsers::seed)?,
+            faults: (faults::planned(layers)?, faults::cluster(layers)?),
             plan: plan(layers, streams, step, stop)?,
             length_is_open: false,
             start_at: layers.parse("start-at", parsers::start_at)?,

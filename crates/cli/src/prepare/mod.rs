@@ -31,6 +31,7 @@ use highwater_runner::telemetry::{self, Counters};
 use highwater_workload::Workload;
 
 use self::rehearsal::{prepare_own, rehearse};
+use crate::faults::Performer;
 use crate::intent::{RunIntent, StartAt};
 use crate::{stored_files, terminal, workload_file};
 
@@ -89,7 +90,25 @@ pub fn plan(
         plan.workload.rows_to_load = 0;
         plan.phases.iter_mut().for_each(|phase| "fill".clone_into(&mut phase.name));
     }
+    plan.faults.clone_from(&settings.faults.0);
+    check_faults(&plan)?;
     Ok(plan)
+}
+
+/// An action after the end of the load would never be performed.
+fn check_faults(plan: &Plan) -> Result<(), UserError> {
+    let phases = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
+    let length = Nanos(phases.map(|phase| phase.duration.0).sum());
+    match plan.faults.iter().find(|planned| planned.at >= length) {
+        None => Ok(()),
+        Some(late) => {
+            let (action, at, length) = (&late.action, span(late.at.0), span(length.0));
+            let message = format!(
+                "--fault: `{action} at {at}` is after the load, which measures for {length}"
+            );
+            Err(UserError::usage(message).with_hint("measure longer (-d)"))
+        }
+    }
 }
 
 /// Warns before a run about parts of the audit that are impossible with its rows.
@@ -283,6 +302,7 @@ pub fn request(
 ) -> Result<RunRequest, UserError> {
     let driver = highwater_drivers::driver_of(urls)?;
     Ok(RunRequest {
+        actions: Performer::for_plan(&stored.plan.faults, settings.faults.1.clone()),
         command: command(settings, &workload),
         target: open(settings, urls, &stored.data)?,
         plan: stored.plan,

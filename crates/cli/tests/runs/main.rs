@@ -21,6 +21,7 @@ mod endings;
 mod events;
 mod exit_codes;
 mod failing;
+mod faults;
 mod finding;
 mod foreign;
 mod growing;

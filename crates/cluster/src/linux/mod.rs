@@ -22,7 +22,7 @@ use highwater_model::user_error::UserError;
 use self::commands::{Commands, filled, of_cluster};
 use self::nodes::Processes;
 use self::site::{Site, StateFile};
-use crate::{HistoryEntry, Node, Options};
+use crate::{HistoryEntry, Node, NodeAction, Options};
 
 /// Time limit of the command that restores data.
 const RESTORE_WITHIN: Nanos = Nanos::from_secs(6 * 3_600);
@@ -208,6 +208,25 @@ impl Cluster {
         match &self.kind {
             Kind::Processes(processes) => processes.is_ready(&self.site, number).map(Some),
             Kind::Commands(_) => Ok(None),
+        }
+    }
+
+    /// Performs an action on a node: ends it, starts it, or holds or releases its processes.
+    ///
+    /// # Errors
+    /// The node is not in the state for it, or the nodes are those of the user's own commands.
+    pub fn act(&mut self, node: u32, action: NodeAction) -> Result<(), UserError> {
+        let Kind::Processes(processes) = &mut self.kind else {
+            let message = "the nodes of the user's own commands are not processes of this machine";
+            return Err(UserError::cluster(message).with_hint("use run 'COMMAND'"));
+        };
+        let site = &mut self.site;
+        match action {
+            NodeAction::Kill => Processes::kill(site, node),
+            NodeAction::Stop => processes.stop(site, node),
+            NodeAction::Start => processes.start_again(site, node),
+            NodeAction::Pause => Processes::hold(site, node, true),
+            NodeAction::Resume => Processes::hold(site, node, false),
         }
     }
 

@@ -21,7 +21,7 @@ use rustix::process::Signal;
 use super::commands::{Waiting, is_ready, wait};
 use super::control_group::{Hierarchies, add, cpu_limit, create, limit_cpu, limit_memory};
 use super::data::DataDirectories;
-use super::processes::{FamilyEnd, Launch, ProcessId, User, user};
+use super::processes::{Family, FamilyEnd, Launch, ProcessId, User, user};
 use super::site::{NodeState, Shell, Site, StartedProcess};
 use super::values;
 use super::values::{Values, host};
@@ -70,6 +70,10 @@ impl Processes {
             let Some(started) = &node.process else {
                 continue;
             };
+            let is_abandoned = node.held_by.is_some_and(|holder| !holder.is_alive());
+            if is_abandoned && started.id.is_some_and(ProcessId::is_alive) {
+                Self::hold(site, *number, false)?;
+            }
             let is_alive = started.id.is_some_and(ProcessId::is_alive);
             if is_alive && node.kept {
                 continue;
@@ -282,6 +286,71 @@ impl Processes {
         }))
     }
 
+    /// Ends a running node at once, by SIGKILL.
+    pub(super) fn kill(site: &mut Site, number: u32) -> Result<(), UserError> {
+        let started = running_process(site, number)?;
+        site.end(&started, Nanos::ZERO, |_| ())?;
+        if let Some(node) = site.file.state.nodes.get_mut(&number) {
+            (node.process, node.kept, node.held_by) = (None, false, None);
+        }
+        site.note(format!("node {number} was killed, as planned"));
+        site.file.write()
+    }
+
+    /// Ends a running node in order.
+    pub(super) fn stop(&self, site: &mut Site, number: u32) -> Result<(), UserError> {
+        running_process(site, number)?;
+        self.end(site, number)
+    }
+
+    /// Starts a node that has ended, waits until it is ready, and keeps it running.
+    pub(super) fn start_again(&mut self, site: &mut Site, number: u32) -> Result<(), UserError> {
+        let mut running = Self::running(site);
+        if running.contains(&number) {
+            return Err(UserError::cluster(format!("node {number} is running already")));
+        }
+        if !site.file.state.nodes.contains_key(&number) {
+            return Err(UserError::cluster(format!("the cluster has no node {number}")));
+        }
+        running.push(number);
+        running.sort_unstable();
+        let count = self.count_of(&running);
+        // It may have left something when it ended by itself.
+        self.end(site, number)?;
+        self.start(site, count, &[number])?;
+        if let Some(node) = site.file.state.nodes.get_mut(&number) {
+            node.kept = true;
+        }
+        site.note(format!("node {number} was started, as planned"));
+        site.file.write()
+    }
+
+    /// Holds all processes of a node, or releases them. The state says so, so that a later Highwater releases a node
+    /// that one held which was killed.
+    pub(super) fn hold(site: &mut Site, number: u32, is_held: bool) -> Result<(), UserError> {
+        let started = running_process(site, number)?;
+        let mark = |site: &mut Site| {
+            if let Some(node) = site.file.state.nodes.get_mut(&number) {
+                node.held_by = ProcessId::from_pid(std::process::id()).filter(|_| is_held);
+            }
+            site.file.write()
+        };
+        if is_held {
+            mark(site)?;
+        }
+        if let Some(leader) = started.id {
+            let family = Family { leader, mark: &started.mark, groups: &started.groups };
+            let signal = if is_held { Signal::STOP } else { Signal::CONT };
+            family.members().iter().for_each(|id| id.signal(signal));
+        }
+        if !is_held {
+            mark(site)?;
+        }
+        let done = if is_held { "paused" } else { "resumed" };
+        site.note(format!("node {number} was {done}, as planned"));
+        Ok(())
+    }
+
     /// Ends a node with all its processes, if it was started.
     pub(super) fn end(&self, site: &mut Site, number: u32) -> Result<(), UserError> {
         let node = site.file.state.nodes.get(&number);
@@ -321,6 +390,13 @@ impl Processes {
         }
         site.file.write()
     }
+}
+
+/// The process of a running node.
+fn running_process(site: &Site, number: u32) -> Result<StartedProcess, UserError> {
+    let process = site.file.state.nodes.get(&number).and_then(|node| node.process.clone());
+    let alive = process.filter(|process| process.id.is_some_and(ProcessId::is_alive));
+    alive.ok_or_else(|| UserError::cluster(format!("node {number} is not running")))
 }
 
 /// A shell command of a node.

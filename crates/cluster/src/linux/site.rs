@@ -321,6 +321,9 @@ pub(super) struct NodeState {
     pub(super) data: PathBuf,
     /// Whether the data directory was prepared.
     pub(super) prepared: bool,
+    /// The Highwater that holds its processes, if one does.
+    #[serde(default)]
+    pub(super) held_by: Option<ProcessId>,
 }
 
 impl NodeState {

@@ -47,6 +47,7 @@ pub(super) fn record(case: &Case) -> RunRecord {
         started_at: "2026-01-01T00:00:00Z".to_owned(),
         options: RunOptions { no_disk_guard: true, ..RunOptions::default() },
         ceilings: None,
+        actions: None,
         controls: Controls::default(),
         start_in: Nanos::ZERO,
         meets: None,

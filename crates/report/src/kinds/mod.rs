@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 use highwater_analysis::findings::{self, RuleFinding};
 use highwater_analysis::growth::findings as growth_findings;
 use highwater_analysis::judge::{MeasuredStream, measured_streams};
+use highwater_model::control::Change;
 use highwater_model::display::{count, foreign, paces, with_unit};
 use highwater_model::judgment::Judgments;
 use highwater_model::plan::Unit;
@@ -122,8 +123,11 @@ fn labels(record: &RunRecord) -> Option<Remark> {
 
 /// Changes that the user made during the run, or the experiment.
 pub(crate) fn changed(record: RecordRef<'_>) -> impl Iterator<Item = Remark> {
+    // What a planned action did is said with its effect.
     let all = record.interventions().iter();
-    Remark::listed("changed", first_of(all.map(intervention)))
+    let all = all.filter(|done| !matches!(done.change, Change::Fault { .. }));
+    let all: Vec<_> = all.collect();
+    Remark::listed("changed", first_of(all.into_iter().map(intervention)))
 }
 
 /// The findings of all rules.
@@ -169,6 +173,7 @@ pub(crate) fn section(record: RecordRef<'_>) -> Section {
     if record.experiment().is_none() {
         let run = record.measured_run();
         remarks.extend(labels(&run));
+        remarks.extend(run::faults(&run).into_iter().map(|text| Remark::new("fault", text)));
         // Each has its label, because it is independent of the previous one.
         remarks.extend(changed(record).map(|of| Remark::new("changed", of.sentence)));
         remarks.extend(cluster_changes(&run).map(|text| Remark::new("cluster", text)));

@@ -4,10 +4,12 @@
 //! Must show only what the record contains.
 
 mod counts;
+mod faults;
 mod latency;
 pub(super) mod load;
 mod machines;
 
+pub(crate) use faults::faults;
 pub(crate) use latency::{figure, responses};
 pub(crate) use load::{of_target, phases, removed, short_hash};
 
@@ -118,6 +120,7 @@ fn facts(
     if seen.dips > 0 || seen.recovery.is_some() {
         facts.push(Remark::new("availability", machines::availability(run)));
     }
+    facts.extend(Remark::listed("fault", faults(run)));
     facts.extend(kinds::changed(record));
     facts.extend(kinds::found(record));
     facts.extend(kinds::noted(run));
@@ -295,7 +298,8 @@ fn basis(
     let length = format!("measured for {}", to_the_second(main.phase.duration_ns));
     let steps = load::phases(measured).len();
     let last = (steps > 1).then(|| format!("the last of {steps} steps"));
-    list([planned, Some(length), last, outage(run)].into_iter().flatten(), ", ")
+    let down = faults::worst(run).or_else(|| outage(run));
+    list([planned, Some(length), last, down].into_iter().flatten(), ", ")
 }
 
 /// The maximum over the ops of a stream.
@@ -406,7 +410,10 @@ fn first_line(
     if !names_failed && !leaves_out(run, MissingField::Errors) {
         parts.push(errors(measured));
     }
-    parts.extend(outage(run).map(|outage| (Ink::Bad, outage)));
+    let fault = faults::worst(run);
+    // The fault explains the outage.
+    let outage = outage(run).filter(|_| fault.is_none());
+    parts.extend(fault.into_iter().chain(outage).map(|text| (Ink::Bad, text)));
     parts.extend(found(run));
     parts
 }

@@ -667,7 +667,7 @@ impl Run {
             poller.add(endpoint.name(), Box::new(move |timeline| opened.open(timeline)));
         }
         Self {
-            controls: std::mem::take(&mut request.controls),
+            controls: std::mem::take(&mut request.controls).acting(request.actions.take()),
             observer: kept_in(&request.directory, observer),
             request,
             later_interrupts: interrupts.later(),

@@ -36,6 +36,7 @@ fn plan() -> Plan {
         seed: Seed(1),
         streams: vec![stream(&[1]), stream(&[10, 20])],
         phases: phases.collect(),
+        faults: Vec::new(),
         stop: StopRule::default(),
         objectives: Vec::new(),
         steadiness: SteadinessRule::default(),

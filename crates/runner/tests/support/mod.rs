@@ -175,6 +175,7 @@ impl Job {
                 telemetry: self.telemetry.clone(),
                 ..RunOptions::default()
             },
+            actions: None,
             controls: Controls::default(),
             start_in: self.start_in,
             meets: None,

@@ -1,0 +1,153 @@
+//! Performs the planned actions of `--fault`: on the nodes of a cluster file, and commands of the user. What an action
+//! holds is released when it is over, or when the run ends. Must not decide when an action is due.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use highwater_cluster::NodeAction;
+use highwater_driver::ClusterActions;
+use highwater_driver::Response;
+use highwater_model::fault::{FAULTS_MAX, FaultAction, PlannedFault, parse_faults};
+use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
+use tokio::sync::oneshot;
+
+use crate::cluster_file::{self, ClusterFlags};
+use crate::intent::parsers;
+use crate::layers::Layers;
+use crate::{prepare, secrets};
+
+/// The planned actions of `--fault`, in the order of their times.
+pub(crate) fn planned(layers: &Layers) -> Result<Vec<PlannedFault>, UserError> {
+    let mut all = Vec::new();
+    for given in layers.list("fault") {
+        let planned = given.parse(parse_faults)?;
+        let of_node = planned.iter().find(|planned| planned.action.node().is_some());
+        if let Some(planned) = of_node.filter(|_| layers.value("cluster").is_none()) {
+            let message = format!("`{}` needs the cluster file of the target", planned.action);
+            let hint = "add --cluster FILE, or act with a command of yours: run 'COMMAND' at 30s";
+            return Err(given.failure(&message).with_hint(hint));
+        }
+        all.extend(planned);
+        if all.len() > FAULTS_MAX {
+            return Err(given.failure(format!("more than {FAULTS_MAX} actions are planned")));
+        }
+    }
+    all.sort_by_key(|planned| planned.at);
+    Ok(all)
+}
+
+/// The cluster file of `--cluster`.
+pub(crate) fn cluster(layers: &Layers) -> Result<Option<PathBuf>, UserError> {
+    Ok(layers.parse("cluster", parsers::word)?.map(PathBuf::from))
+}
+
+/// Performs actions, each in a thread.
+#[derive(Debug)]
+pub(crate) struct Performer {
+    cluster: Option<PathBuf>,
+    ended: Arc<Ended>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// Whether the run is over.
+#[derive(Debug, Default)]
+struct Ended {
+    is_over: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Ended {
+    /// Waits this long, or until the run is over.
+    fn wait(&self, length: Nanos) {
+        let is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
+        let length = Duration::from_nanos(length.0);
+        drop(self.changed.wait_timeout_while(is_over, length, |is_over| !*is_over));
+    }
+}
+
+impl Performer {
+    /// Performs the actions of a plan; absent if it has none.
+    pub(crate) fn for_plan(
+        plan: &[PlannedFault],
+        cluster: Option<PathBuf>,
+    ) -> Option<Arc<dyn ClusterActions>> {
+        let (ended, threads) = (Arc::default(), Mutex::default());
+        (!plan.is_empty()).then(|| Arc::new(Self { cluster, ended, threads }) as _)
+    }
+}
+
+impl ClusterActions for Performer {
+    fn perform(&self, action: FaultAction) -> Response<'static, ()> {
+        let (cluster, ended) = (self.cluster.clone(), Arc::clone(&self.ended));
+        let (sender, receiver) = oneshot::channel();
+        let thread = std::thread::Builder::new().name("fault".to_owned()).spawn(move || {
+            // Nobody waits for it if the run has ended.
+            drop(sender.send(act(&action, cluster.as_ref(), &ended)));
+        });
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        threads.extend(thread.ok());
+        Box::pin(async {
+            let lost = |_| Err(UserError::cluster("its thread ended without a result"));
+            receiver.await.unwrap_or_else(lost)
+        })
+    }
+
+    fn release(&self) {
+        *self.ended.is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.ended.changed.notify_all();
+    }
+}
+
+impl Drop for Performer {
+    fn drop(&mut self) {
+        self.release();
+        let threads = self.threads.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for thread in threads.drain(..) {
+            drop(thread.join());
+        }
+    }
+}
+
+fn act(action: &FaultAction, cluster: Option<&PathBuf>, ended: &Ended) -> Result<(), UserError> {
+    let node = |node: u32, action| on_node(cluster, node, action);
+    match action {
+        FaultAction::Kill { node: number } => node(*number, NodeAction::Kill),
+        FaultAction::Stop { node: number } => node(*number, NodeAction::Stop),
+        FaultAction::Start { node: number } => node(*number, NodeAction::Start),
+        FaultAction::Restart { node: number } => {
+            node(*number, NodeAction::Stop)?;
+            node(*number, NodeAction::Start)
+        }
+        FaultAction::Pause { node: number, for_ns } => {
+            node(*number, NodeAction::Pause)?;
+            ended.wait(Nanos(*for_ns));
+            node(*number, NodeAction::Resume)
+        }
+        FaultAction::Run { command } => run(command),
+    }
+}
+
+fn on_node(file: Option<&PathBuf>, node: u32, action: NodeAction) -> Result<(), UserError> {
+    let file = file.ok_or_else(|| UserError::usage("there is no cluster file"))?;
+    let flags = ClusterFlags { takes_over: true, ..ClusterFlags::default() };
+    let spec = cluster_file::read(file)?;
+    cluster_file::open(file, spec, flags, prepare::signals()?)?.act(node, action)
+}
+
+/// Runs a command of the user to its end.
+fn run(command: &str) -> Result<(), UserError> {
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    for name in secrets::all() {
+        shell.env_remove(name);
+    }
+    match shell.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(UserError::cluster(format!("the command ended with {status}"))),
+        Err(error) => Err(UserError::cluster(format!("cannot start a shell: {error}"))),
+    }
+}

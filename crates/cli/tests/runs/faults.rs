@@ -1,0 +1,149 @@
+//! `--fault`: actions on a cluster during the load, what they did to it, and that nothing of them remains.
+
+use std::fs;
+
+use highwater_analysis::availability::fault_effects;
+use highwater_model::control::Change;
+use highwater_model::record::{Record, RunRecord};
+use highwater_model::units::Nanos;
+use highwater_runner::record;
+use highwater_testing::postgres;
+use rustix::process::Signal;
+
+use crate::called::{Called, Place, split};
+use crate::growing::Lab;
+
+/// A PostgreSQL that is up; none where it is not installed.
+fn postgres() -> Option<Lab> {
+    if postgres::skipped() {
+        return None;
+    }
+    let lab = Lab::new("postgres-standby.toml");
+    let up = lab.cluster("up", &["--nodes", "1"]);
+    assert_eq!(up.code, Some(0), "{up:?}");
+    Some(lab)
+}
+
+const LOAD: &str = "run kv --cluster lab.toml --read-percent 0 --rate 100 -c 16 --warm-up 1s";
+
+fn last_run(place: &Place) -> RunRecord {
+    let last = place.runs().into_iter().max().unwrap();
+    match record::read(&last).unwrap() {
+        Record::Run(run) => *run,
+        _ => panic!("no run"),
+    }
+}
+
+/// Whether the data are clean; a busy machine has client lag.
+fn is_clean(called: &Called) -> bool {
+    matches!(called.code, Some(0 | 3))
+}
+
+/// The state of the first process of node 1: `T` if it is held.
+fn state(lab: &Lab) -> String {
+    let status = lab.cluster("status", &[]).stdout;
+    let pid = status.split("process ").nth(1).and_then(|rest| rest.split(' ').next());
+    let pid = pid.unwrap_or_else(|| panic!("{status}"));
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.rsplit(')').next().unwrap().trim().chars().take(1).collect()
+}
+
+/// Seconds in which the server was away, from its death until the start was complete.
+fn away_s(run: &RunRecord) -> f64 {
+    let times: Vec<[u64; 2]> = run
+        .interventions
+        .iter()
+        .map(|done| match &done.change {
+            Change::Fault { took_ns, failed: None, .. } => [done.time_ns, *took_ns],
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let [[killed, _], [started, took]] = times[..] else {
+        panic!("{times:?}");
+    };
+    Nanos(started + took - killed).as_secs_f64()
+}
+
+#[test]
+fn a_node_that_is_killed_and_started_again_loses_nothing_and_its_time_is_named() {
+    let Some(lab) = postgres() else {
+        return;
+    };
+    let faults = "kill node 1 at 3s, start it at 5s";
+    let words = [split(LOAD), vec!["-d", "16s", "--fault", faults]].concat();
+    let called = lab.0.call(&words);
+    assert!(is_clean(&called), "{called:?}");
+    called.prints("node 1 killed: full rate after ");
+    called.prints("acknowledged row");
+    let run = last_run(&lab.0);
+    assert_eq!(run.plan.definition.faults.len(), 2);
+    let effects = fault_effects(&run);
+    let dip = effects[0].dip.unwrap_or_else(|| panic!("{effects:?}"));
+    let again = Nanos(dip.rate_again_ns.unwrap_or_else(|| panic!("{dip:?}"))).as_secs_f64();
+    // It answers before the start is known to be complete, and sessions come back within their pause of a second.
+    let away = away_s(&run);
+    assert!((2.0..=away + 1.5).contains(&again), "{again} s, away for {away} s: {dip:?}");
+    assert!(dip.lowest < 0.03 && dip.recovered_ns.is_some(), "{dip:?}");
+    assert!(effects[1].is_in_dip, "{effects:?}");
+    assert_eq!(run.audit.missing, 0);
+    // It is still up, and is ended with the cluster.
+    lab.cluster("status", &[]).prints("ready");
+}
+
+#[test]
+fn a_node_that_is_paused_is_held_for_that_long_however_the_run_ends() {
+    let Some(lab) = postgres() else {
+        return;
+    };
+    let words = |fault: &'static str| [split(LOAD), vec!["-d", "12s", "--fault", fault]].concat();
+    let called = lab.0.call(&words("pause node 1 for 2s at 2s"));
+    assert!(is_clean(&called), "{called:?}");
+    let run = last_run(&lab.0);
+    let dip = fault_effects(&run)[0].dip.unwrap();
+    let again = Nanos(dip.rate_again_ns.unwrap()).as_secs_f64();
+    // 300 ms and two arrivals; the signals take their time on a busy machine.
+    assert!((1.7..=3.0).contains(&again), "{dip:?}");
+    assert_ne!(state(&lab), "T");
+    // Stopped meanwhile.
+    let mut running = lab.0.start(&words("pause node 1 for 60s at 1s"));
+    running.wait_for("node 1 was paused");
+    assert_eq!(state(&lab), "T", "a look at the cluster releases nothing");
+    running.signal(Signal::INT);
+    running.wait_for("node 1 was resumed");
+    let stopped: Called = running.end();
+    assert_eq!(stopped.code, Some(130), "{stopped:?}");
+    assert_ne!(state(&lab), "T");
+    // Killed meanwhile: the next call releases it.
+    let mut running = lab.0.start(&words("pause node 1 for 60s at 1s"));
+    running.wait_for("node 1 was paused");
+    running.kill();
+    assert_ne!(state(&lab), "T");
+}
+
+#[test]
+fn a_command_is_an_action_and_one_that_fails_is_in_the_record() {
+    let place = Place::new();
+    let load = "run cpu sqlite: --rate 1k --batch 10 --warm-up 0s -d 6s";
+    let fault = "run 'touch made' at 1s, run 'exit 3' at 2s";
+    let called = place.call(&[split(load), vec!["--fault", fault]].concat());
+    assert!(is_clean(&called), "{called:?}");
+    assert!(place.path().join("made").exists());
+    called.prints("`touch made` run at ");
+    let run = last_run(&place);
+    let failed: Vec<bool> = fault_effects(&run).iter().map(|of| of.failed.is_some()).collect();
+    assert_eq!(failed, [false, true]);
+}
+
+#[test]
+fn an_action_that_cannot_be_performed_is_refused_before_the_load() {
+    let place = Place::new();
+    let refused = |fault: &str, said: &str| {
+        let called = place.call(&["run", "cpu", "sim:", "-d", "20s", "--fault", fault]);
+        assert_eq!(called.code, Some(2), "{called:?}");
+        called.reports(said);
+    };
+    refused("kill node 1 at 2s", "`kill node 1` needs the cluster file of the target");
+    refused("run 'true' at 20s", "`run 'true' at 20 s` is after the load, which measures for 20 s");
+    refused("burn node 1 at 2s", "`burn` is no action");
+    assert_eq!(place.runs().len(), 0);
+}
