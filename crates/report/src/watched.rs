@@ -90,6 +90,8 @@ pub struct WatchedRun {
     pub seconds: Seconds,
     /// The last second.
     pub last: Option<SecondProgress>,
+    /// The seconds up to it in which nothing was acknowledged.
+    pub silent_s: u64,
     /// Changes that the user made, the latest last.
     pub interventions: VecDeque<InterventionRecord>,
     /// Telemetry of the target and its host during this load.
@@ -152,9 +154,11 @@ impl WatchedPage {
                 // Times restart with each load. The record so far has no data from filling tables.
                 self.run.telemetry = TargetTelemetry::default();
                 self.run.seconds = Seconds::default();
-                self.run.last = None;
+                (self.run.last, self.run.silent_s) = (None, 0);
             }
             Event::Second(second) => {
+                let is_silent = second.streams.iter().all(|stream| stream.units_per_s <= 0.0);
+                self.run.silent_s = if is_silent { self.run.silent_s + 1 } else { 0 };
                 self.totals.add(second);
                 self.run.seconds.add(second);
                 self.run.last = Some(second.clone());

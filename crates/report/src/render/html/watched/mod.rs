@@ -43,6 +43,9 @@ pub enum LiveRights {
     Control,
 }
 
+/// Seconds without an acknowledgment that are called an outage.
+const SILENT_S: u64 = 2;
+
 const STYLE: &str = include_str!("../style.css");
 const LIVE_STYLE: &str = include_str!("live.css");
 
@@ -145,6 +148,7 @@ fn status(watched: &WatchedPage) -> Markup {
                     @let (name, latency) = named_p99(first);
                     span { b { (rate(first.units_per_s)) } " " (first.unit.name()) "/s now" }
                     span { (name) " " b { (latency.replace('≥', "at least")) } }
+                    @if run.silent_s >= SILENT_S { span class="bad" { b { "no response for " (run.silent_s) " s" } } }
                 }
                 span { b { (count(failed)) } " failed" }
                 @for stream in &last.streams {

@@ -72,6 +72,18 @@ fn the_rate_is_that_of_the_phase_so_far() {
     assert_says(&parts, &["How much does simulated cluster take within p99"]);
 }
 
+#[test]
+fn a_target_that_does_not_respond_is_said_not_to_until_it_does() {
+    let mut watched = watched();
+    let mut says = |number, rate, expected: bool| {
+        watched.event(&second(number, "measure", rate));
+        assert_eq!(live_parts(&watched).contains("no response for 2 s"), expected, "{number}");
+    };
+    says(4, 0.0, false);
+    says(5, 0.0, true);
+    says(6, 900.0, false);
+}
+
 /// Before the first size ends there is no record of the growth: the directory of its trial is not its name.
 #[test]
 fn a_growth_is_named_by_what_grows_and_before_its_record_by_its_directory() {
