@@ -273,7 +273,7 @@ mod tests {
         for entry in catalog() {
             let spec = WorkloadSpec::parse(entry.text).unwrap();
             let workload = spec.instantiate(&BTreeMap::new(), Seed(1)).unwrap();
-            let dialects = ["sqlite".to_owned()];
+            let dialects = ["sqlite", "postgresql"].map(str::to_owned);
             let style = highwater_model::op::PlaceholderStyle::Dollar;
             let bound = workload.bind(&dialects, style).unwrap();
             for table in &bound.tables {
