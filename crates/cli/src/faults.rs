@@ -8,8 +8,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use highwater_cluster::NodeAction;
-use highwater_driver::ClusterActions;
-use highwater_driver::Response;
+use highwater_driver::clock::RealClock;
+use highwater_driver::{ClusterActions, Response};
+use highwater_model::display::span;
 use highwater_model::fault::{FAULTS_MAX, FaultAction, PlannedFault, parse_faults};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
@@ -61,11 +62,12 @@ struct Ended {
 }
 
 impl Ended {
-    /// Waits this long, or until the run is over.
-    fn wait(&self, length: Nanos) {
+    /// Waits this long, or until the run is over; returns whether it is.
+    fn wait(&self, length: Nanos) -> bool {
         let is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
         let length = Duration::from_nanos(length.0);
-        drop(self.changed.wait_timeout_while(is_over, length, |is_over| !*is_over));
+        let waited = self.changed.wait_timeout_while(is_over, length, |is_over| !*is_over);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }
 
@@ -127,7 +129,7 @@ fn act(action: &FaultAction, cluster: Option<&PathBuf>, ended: &Ended) -> Result
             ended.wait(Nanos(*for_ns));
             node(*number, NodeAction::Resume)
         }
-        FaultAction::Run { command } => run(command),
+        FaultAction::Run { command } => run(command, ended),
     }
 }
 
@@ -138,16 +140,40 @@ fn on_node(file: Option<&PathBuf>, node: u32, action: NodeAction) -> Result<(), 
     cluster_file::open(file, spec, flags, prepare::signals()?)?.act(node, action)
 }
 
-/// Runs a command of the user to its end.
-fn run(command: &str) -> Result<(), UserError> {
+/// Time that a command has after the load, which it no longer affects.
+const COMMAND_AFTER: Nanos = Nanos::from_secs(60);
+/// The pause between two looks at a command.
+const LOOK: Nanos = Nanos::from_millis(20);
+
+/// Runs a command of the user to its end, or until some time after the load.
+fn run(command: &str, ended: &Ended) -> Result<(), UserError> {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     for name in secrets::all() {
         shell.env_remove(name);
     }
-    match shell.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(UserError::cluster(format!("the command ended with {status}"))),
-        Err(error) => Err(UserError::cluster(format!("cannot start a shell: {error}"))),
+    let cannot = |error| UserError::cluster(format!("cannot run a shell: {error}"));
+    let mut child = shell.spawn().map_err(cannot)?;
+    let clock = RealClock::start();
+    let mut over_at = None;
+    loop {
+        match child.try_wait().map_err(cannot)? {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => {
+                return Err(UserError::cluster(format!("the command ended with {status}")));
+            }
+            None => {}
+        }
+        if ended.wait(LOOK) {
+            let over_at = *over_at.get_or_insert_with(|| clock.now());
+            if clock.now().saturating_sub(over_at) > COMMAND_AFTER {
+                child.kill().and_then(|()| child.wait()).map_err(cannot)?;
+                let limit = span(COMMAND_AFTER.0);
+                let message =
+                    format!("the command had not ended {limit} after the load, and was killed");
+                return Err(UserError::cluster(message));
+            }
+            std::thread::sleep(Duration::from_nanos(LOOK.0));
+        }
     }
 }

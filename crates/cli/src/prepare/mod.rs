@@ -91,15 +91,19 @@ pub fn plan(
         plan.phases.iter_mut().for_each(|phase| "fill".clone_into(&mut phase.name));
     }
     plan.faults.clone_from(&settings.faults.0);
-    check_faults(&plan)?;
+    check_faults(&plan, target.capabilities().simulated)?;
     Ok(plan)
 }
 
-/// An action after the end of the load would never be performed.
-fn check_faults(plan: &Plan) -> Result<(), UserError> {
+/// An action after the end of the load would never be performed, and one on a model takes no simulated time.
+fn check_faults(plan: &Plan, is_simulated: bool) -> Result<(), UserError> {
     let phases = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
     let length = Nanos(phases.map(|phase| phase.duration.0).sum());
     match plan.faults.iter().find(|planned| planned.at >= length) {
+        None if is_simulated && !plan.faults.is_empty() => {
+            let message = "--fault: a simulated cluster has no actions";
+            Err(UserError::usage(message).with_hint("name a real target"))
+        }
         None => Ok(()),
         Some(late) => {
             let (action, at, length) = (&late.action, span(late.at.0), span(length.0));

@@ -144,6 +144,7 @@ fn an_action_that_cannot_be_performed_is_refused_before_the_load() {
     };
     refused("kill node 1 at 2s", "`kill node 1` needs the cluster file of the target");
     refused("run 'true' at 20s", "`run 'true' at 20 s` is after the load, which measures for 20 s");
+    refused("run 'true' at 2s", "a simulated cluster has no actions");
     refused("burn node 1 at 2s", "`burn` is no action");
     assert_eq!(place.runs().len(), 0);
 }
