@@ -386,7 +386,10 @@ impl<'a> Curve<'a> {
             part * self.share * at(&self.counts.offered, window)
                 - at(&self.counts.acknowledged, window)
         };
-        if shortfall(window, REACHED) > SPARE_OPS {
+        // Nothing is acknowledged again in a window in which nothing was.
+        let [offered, acknowledged] = [&self.counts.offered, &self.counts.acknowledged];
+        let is_silent = at(offered, window) > 0.0 && at(acknowledged, window) <= 0.0;
+        if is_silent || shortfall(window, REACHED) > SPARE_OPS {
             return false;
         }
         // A surplus compensates for earlier shortfalls only, not for later ones: otherwise working off a backlog would

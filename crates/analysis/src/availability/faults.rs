@@ -85,8 +85,10 @@ fn dip(
     let mut noticed = None;
     for window in window_at(from)..end {
         missing += curve.share * at(&counts.offered, window) - at(&counts.acknowledged, window);
-        if missing <= 0.0 {
-            (missing, begun) = (0.0, window + 1);
+        missing = missing.max(0.0);
+        // A window's edge may part an op's offer from its acknowledgment.
+        if missing <= ON_THE_WAY {
+            begun = window + 1;
         }
         if missing > curve.behind {
             noticed = Some(window);
@@ -112,6 +114,9 @@ fn dip(
         recovered_ns: recovered.map(since),
     })
 }
+
+/// Ops that may be offered in one window and acknowledged in the next without being late: two arrivals.
+const ON_THE_WAY: f64 = 2.0;
 
 /// The lowest fraction of the offered ops acknowledged in a second that begins in these windows.
 fn lowest(counts: &Counts, share: f64, windows: std::ops::Range<usize>) -> f64 {

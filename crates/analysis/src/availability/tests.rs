@@ -448,6 +448,12 @@ fn a_dip_is_as_deep_as_the_capacity_that_is_left() {
 }
 
 #[test]
+fn a_dip_begins_where_ops_are_missing_and_not_at_the_edge_of_a_window() {
+    // 44.9 ops in a window: one of each is acknowledged in the next one.
+    check_dip(&Served::new(449, 898, &[[8_805, 1_400]]), 305 * MS);
+}
+
+#[test]
 fn an_action_without_an_effect_has_no_dip_whatever_the_noise() {
     for seed in 0..100 {
         let rate = 20 << (seed % 7);
