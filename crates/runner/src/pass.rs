@@ -312,7 +312,7 @@ fn drop_unclaimed(pass: &Pass, end: Nanos, record: &mut PassRecord, collector: &
             let op = usize::from(stream.feed.op_id(ticket.index).0);
             let intended = ticket.intended.unwrap_or(ticket.phase_start);
             let key = pass.key(ticket.phase, position, op);
-            recorder.record_dropped(key, intended, ticket.phase_start);
+            recorder.record_dropped(key, intended, ticket.phase_start, end);
             not_sent(pass, stream, ticket.index, &mut record.ledgers);
         }
         for index in stream.source.never_due() {

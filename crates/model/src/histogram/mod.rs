@@ -41,10 +41,8 @@ pub struct LatencyHistogram {
     finite: Option<Histogram<u64>>,
     /// The exact greatest finite latency.
     greatest: Nanos,
-    /// Ops at +∞.
-    beyond: u64,
-    /// Minimum time that each of them was waited for.
-    waited: Nanos,
+    /// The time that each op at +∞ was waited for, 0 if unknown; absent until the first.
+    waits: Option<Histogram<u64>>,
 }
 
 /// The latency at a quantile.
@@ -52,7 +50,8 @@ pub struct LatencyHistogram {
 pub struct Percentile {
     /// Nanoseconds, rounded up to the histogram's resolution.
     pub ns: u64,
-    /// The true percentile is this or more, because its rank falls among ops at +∞.
+    /// The true percentile is this or more, because its rank falls among ops at +∞: the longest finite latency, or the
+    /// time that the op of this rank among them was waited for, whichever is longer.
     pub at_least: bool,
 }
 
@@ -101,7 +100,7 @@ impl LatencyHistogram {
     }
 
     const fn with_digits(digits: u8) -> Self {
-        Self { digits, finite: None, greatest: Nanos::ZERO, beyond: 0, waited: Nanos::MAX }
+        Self { digits, finite: None, greatest: Nanos::ZERO, waits: None }
     }
 
     /// Counts one op with this latency. More than 24 hours counts as +∞.
@@ -134,14 +133,24 @@ impl LatencyHistogram {
     #[inline]
     pub fn record_beyond(&mut self, n: u64, waited: Nanos) {
         if n > 0 {
-            self.beyond = self.beyond.saturating_add(n);
-            self.waited = self.waited.min(waited);
+            let waits = self.waits.get_or_insert_with(|| allocate(COARSE_DIGITS, waited.0));
+            // It resizes itself, as that of the finite latencies does; saturation would keep its first size.
+            if waits.record_n(waited.min(LONGEST).0, n).is_err() {
+                waits.saturating_record_n(0, n);
+            }
+        }
+    }
+
+    /// Counts the ops at +∞ of another histogram, each of them `times` times.
+    pub fn add_beyond(&mut self, other: &Self, times: u64) {
+        for (waited, n) in other.waits.iter().flat_map(lower_bins) {
+            self.record_beyond(n.saturating_mul(times), Nanos(waited));
         }
     }
 
     /// Adds all counts of another histogram; its resolution may differ.
     pub fn merge(&mut self, other: &Self) {
-        self.record_beyond(other.beyond, other.waited);
+        self.add_beyond(other, 1);
         self.greatest = self.greatest.max(other.greatest);
         let Some(theirs) = other.finite.as_ref().filter(|theirs| !theirs.is_empty()) else {
             return;
@@ -167,20 +176,17 @@ impl LatencyHistogram {
 
     /// Number of ops, including those at +∞.
     pub fn count(&self) -> u64 {
-        self.finite_count().saturating_add(self.beyond)
+        self.finite_count().saturating_add(self.beyond())
     }
 
     /// Number of ops at +∞.
     pub fn beyond(&self) -> u64 {
-        self.beyond
+        self.waits.as_ref().map_or(0, Histogram::len)
     }
 
     /// Minimum time that each op at +∞ was waited for.
     pub fn waited(&self) -> Nanos {
-        if self.beyond == 0 {
-            return Nanos::ZERO;
-        }
-        self.waited
+        Nanos(self.waits.iter().flat_map(lower_bins).map(|(waited, _)| waited).next().unwrap_or(0))
     }
 
     /// Whether nothing was counted.
@@ -190,9 +196,9 @@ impl LatencyHistogram {
 
     /// Clears all counts and keeps the memory.
     pub fn clear(&mut self) {
-        (self.greatest, self.beyond, self.waited) = (Nanos::ZERO, 0, Nanos::MAX);
-        if let Some(finite) = &mut self.finite {
-            finite.reset();
+        self.greatest = Nanos::ZERO;
+        for counts in [&mut self.finite, &mut self.waits].into_iter().flatten() {
+            counts.reset();
         }
     }
 
@@ -234,7 +240,7 @@ impl LatencyHistogram {
         let mut next = || values.next().flatten();
         LatencySummary {
             count: self.count(),
-            beyond: self.beyond,
+            beyond: self.beyond(),
             waited: Some(self.waited().0).filter(|waited| *waited > 0),
             mean: self.mean(),
             p50: next(),
@@ -290,8 +296,7 @@ impl LatencyHistogram {
             digits,
             greatest: Nanos(finite.max()),
             finite: (!finite.is_empty()).then_some(finite),
-            beyond: 0,
-            waited: Nanos::MAX,
+            waits: None,
         })
     }
 
@@ -312,7 +317,7 @@ impl LatencyHistogram {
     fn mean(&self) -> Option<u64> {
         let finite = self.inner();
         let count = u128::from(finite.len());
-        if self.beyond > 0 || count == 0 {
+        if self.beyond() > 0 || count == 0 {
             return None;
         }
         let total: u128 = bins(finite)
@@ -325,9 +330,10 @@ impl LatencyHistogram {
     fn percentiles(&self, quantiles: &[f64]) -> Vec<Option<Percentile>> {
         let (count, finite_count) = (self.count(), self.finite_count());
         let mut bins = self.inner().iter_recorded();
+        let mut waits = self.waits.iter().flat_map(lower_bins);
         let (mut seen, mut value) = (0_u64, 0_u64);
         // A bin's upper edge may exceed all its values.
-        let most = if self.beyond == 0 { self.greatest.0 } else { u64::MAX };
+        let most = if self.beyond() == 0 { self.greatest.0 } else { u64::MAX };
         let mut find = |quantile: f64| {
             let rank = rank(quantile, count)?;
             while seen < rank.min(finite_count) {
@@ -335,9 +341,12 @@ impl LatencyHistogram {
                 seen = seen.saturating_add(bin.count_since_last_iteration());
                 value = bin.value_iterated_to().min(most);
             }
-            let at_least = rank > finite_count;
-            let waited = if at_least { self.waited().0 } else { 0 };
-            Some(Percentile { ns: value.max(waited), at_least })
+            while seen < rank {
+                let Some((waited, n)) = waits.next() else { break };
+                seen = seen.saturating_add(n);
+                value = value.max(waited);
+            }
+            Some(Percentile { ns: value, at_least: rank > finite_count })
         };
         quantiles.iter().map(|quantile| find(*quantile)).collect()
     }
@@ -348,7 +357,7 @@ impl PartialEq for LatencyHistogram {
     fn eq(&self, other: &Self) -> bool {
         let (ours, theirs) = (self.inner(), other.inner());
         self.digits == other.digits
-            && self.beyond == other.beyond
+            && self.beyond() == other.beyond()
             && ours.len() == theirs.len()
             && bins(ours).eq(bins(theirs))
     }
@@ -357,6 +366,12 @@ impl PartialEq for LatencyHistogram {
 fn bins(histogram: &Histogram<u64>) -> impl Iterator<Item = (u64, u64)> + '_ {
     let bins = histogram.iter_recorded();
     bins.map(|bin| (bin.value_iterated_to(), bin.count_at_value()))
+}
+
+/// The lower edges of the bins: a time that was waited for at least is never rounded up.
+fn lower_bins(histogram: &Histogram<u64>) -> impl Iterator<Item = (u64, u64)> + '_ {
+    let bins = histogram.iter_recorded();
+    bins.map(|bin| (histogram.lowest_equivalent(bin.value_iterated_to()), bin.count_at_value()))
 }
 
 /// ⌈quantile × count⌉, at least 1, or `None` without enough samples.

@@ -170,15 +170,36 @@ fn the_maximum_is_exact_and_no_percentile_is_above_it() {
 fn an_op_that_never_ended_took_at_least_the_time_waited() {
     let mut histogram = LatencyHistogram::fine();
     histogram.record_n(Nanos(5), 10);
-    histogram.record_beyond(20, Nanos(700));
-    histogram.record_beyond(1, Nanos(900));
+    histogram.record_beyond(20, Nanos(64));
+    histogram.record_beyond(1, Nanos(100));
     let summary = histogram.summary();
-    assert_eq!((summary.p50, summary.max), (Some(700), Some(700)));
+    assert_eq!((summary.p50, summary.p95, summary.max), (Some(64), Some(64), Some(100)));
     assert_eq!(summary.at_least, ["p50", "p90", "p95", "max"]);
-    assert_eq!(summary.waited, Some(700));
-    // An op with unknown waiting time.
-    histogram.record_beyond(1, Nanos::ZERO);
+    assert_eq!(summary.waited, Some(64));
+    // Ops with unknown waiting times rank before the others.
+    histogram.record_beyond(10, Nanos::ZERO);
+    let summary = histogram.summary();
+    assert_eq!((summary.p50, summary.p95, summary.waited), (Some(64), Some(64), None));
+    histogram.record_beyond(10, Nanos::ZERO);
     assert_eq!(histogram.summary().p50, Some(5));
+}
+
+#[test]
+fn a_percentile_among_ops_that_never_ended_is_bounded_by_their_own_waiting() {
+    // As in an outage: a tenth was fast, and the others have waited for 1 to 900 ms.
+    let mut histogram = LatencyHistogram::fine();
+    histogram.record_n(Nanos::from_millis(5), 100);
+    for waited in 1..=900 {
+        histogram.record_beyond(1, Nanos::from_millis(waited));
+    }
+    let mut both = LatencyHistogram::coarse();
+    both.merge(&histogram);
+    both.merge(&histogram);
+    for histogram in [&histogram, &both] {
+        let p99 = Nanos(histogram.summary().p99.unwrap()).as_secs_f64();
+        // Of 1,000 ops, the 990th has waited for 890 ms. A bound is rounded down.
+        assert!((0.88..=0.89).contains(&p99), "{p99}");
+    }
 }
 
 /// Written by the reference implementation for Python: values 1, 2, 1,000, and 5,000,000 (×3) in a histogram from 1 to

@@ -61,7 +61,7 @@ impl RowWait {
             })
             .collect();
         let mut rows = KeyStats::histogram();
-        rows.record_beyond(ops.beyond().saturating_mul(self.rows), ops.waited());
+        rows.add_beyond(ops, self.rows);
         let strata = ROW_STRATA.min(self.rows);
         for stratum in 0..strata {
             let begin = stratum * self.rows / strata;
@@ -195,7 +195,7 @@ impl KeyStats {
     /// Latencies without client lag, including the ops that never ended.
     pub fn undelayed(&self) -> Option<LatencyHistogram> {
         let mut undelayed = self.undelayed.clone()?;
-        undelayed.record_beyond(self.latency.beyond(), self.latency.waited());
+        undelayed.add_beyond(&self.latency, 1);
         Some(undelayed)
     }
 

@@ -257,14 +257,21 @@ impl Recorder {
         }
     }
 
-    /// Records an op that was intended and never sent.
-    pub fn record_dropped(&mut self, key: usize, intended: Nanos, phase_start: Nanos) {
+    /// Records an op that was intended, and never sent until it was dropped.
+    pub fn record_dropped(
+        &mut self,
+        key: usize,
+        intended: Nanos,
+        phase_start: Nanos,
+        dropped: Nanos,
+    ) {
+        let waited = dropped.saturating_sub(intended);
         self.know(key);
         let row_wait = self.keys[key];
         let stats = stats_of(&mut self.stats, key);
         stats.offered += 1;
         stats.dropped += 1;
-        stats.latency.record_beyond(1, Nanos::ZERO);
+        stats.latency.record_beyond(1, waited);
         let windows = self.windows.at(key);
         let offset = intended.saturating_sub(phase_start);
         windows.offered.add(offset, 1);
@@ -273,7 +280,7 @@ impl Recorder {
         let due = self.intervals.at(intended.saturating_sub(self.origin), key);
         due.offered += 1;
         due.dropped += 1;
-        due.latency.record_beyond(1, Nanos::ZERO);
+        due.latency.record_beyond(1, waited);
     }
 
     /// The counts since the last call.

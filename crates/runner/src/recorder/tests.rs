@@ -84,7 +84,7 @@ fn failed_and_dropped_ops_rank_as_infinite_and_errors_stand_apart() {
     let error = |class| OpError { class, code: Some("X1".into()), message: "no".into() };
     recorder.record(&ended([0, 0, 0, 10], &Outcome::refused(10, error(ErrorClass::Constraint))));
     recorder.record(&ended([0, 0, 0, 10], &Outcome::unknown(error(ErrorClass::Timeout))));
-    recorder.record_dropped(0, ms(5), Nanos::ZERO);
+    recorder.record_dropped(0, ms(5), Nanos::ZERO, ms(6));
     recorder.record(&ended([0, 0, 0, 1_010], &Outcome::refused(10, error(ErrorClass::Rejected))));
     let RecordedCounts { intervals: deltas, windows, .. } = recorder.take();
     let windows = whole(&windows);
@@ -134,7 +134,7 @@ fn open_load_counts_intended_and_failed_ops_per_window() {
     let mut recorder = recorder(None, &[]);
     recorder.record(&ended([120, 0, 120, 130], &Outcome::applied(10)));
     recorder.record(&ended([130, 0, 130, 350], &refused));
-    recorder.record_dropped(0, ms(210), Nanos::ZERO);
+    recorder.record_dropped(0, ms(210), Nanos::ZERO, ms(211));
     // Its session sent it because it was idle: nothing was offered.
     let closed = FinishedOp { closed: true, ..ended([0, 0, 0, 10], &refused) };
     recorder.record(&closed);
@@ -198,7 +198,7 @@ fn rows_of_a_batch_that_never_ended_rank_as_infinite() {
     let timeout = OpError { class: ErrorClass::Timeout, code: None, message: "no answer".into() };
     recorder.record(&ended([0, 0, 0, 10], &Outcome::applied(10)));
     recorder.record(&ended([0, 0, 0, 10], &Outcome::unknown(timeout)));
-    recorder.record_dropped(0, ms(5), Nanos::ZERO);
+    recorder.record_dropped(0, ms(5), Nanos::ZERO, ms(6));
     let rows = recorder.finish().remove(0).unwrap().row_latency.unwrap();
     assert_eq!((rows.count(), rows.beyond()), (30, 20));
 }

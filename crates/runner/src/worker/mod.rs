@@ -415,7 +415,12 @@ impl Worker {
         let op = usize::from(self.feed.op_id(ticket.index).0);
         let intended = ticket.intended.unwrap_or(ticket.phase_start);
         let key = (self.keys)(ticket.phase, op);
-        self.record.borrow_mut().recorder.record_dropped(key, intended, ticket.phase_start);
+        self.record.borrow_mut().recorder.record_dropped(
+            key,
+            intended,
+            ticket.phase_start,
+            self.timeline.now(),
+        );
         self.note_not_sent(ticket.index);
     }
 
