@@ -162,12 +162,14 @@ async fn whole(State(shared): State<Arc<ServerState>>) -> Response {
     Html(report::live_page(&watched, shared.rights)).into_response()
 }
 
-/// The page of a result with one more text or link, and with the figures of its run as CSV, which need no server.
+/// The page of a result with one more text or link, and with its figures, or those of its trials, as CSV, which need no server.
 pub(crate) fn served_report(record: RecordRef<'_>, more: [String; 2]) -> String {
-    let csv = report::results_csv(&record.measured_run());
+    let (name, csv) = match record.experiment() {
+        Some(_) => ("trials.csv", report::csv(record)),
+        None => ("results.csv", report::results_csv(&record.measured_run())),
+    };
     let csv: String = form_urlencoded::byte_serialize(csv.as_bytes()).collect();
     let csv = format!("data:text/csv;charset=utf-8,{}", csv.replace('+', "%20"));
-    let name = if record.experiment().is_some() { "last-run.csv" } else { "results.csv" };
     report::html_with_links(record, &[more, [name.to_owned(), csv]])
 }
 

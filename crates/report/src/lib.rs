@@ -42,11 +42,11 @@ pub use progress::{
 };
 pub use render::{
     HistoryFilter, LiveRights, Summary, compare_html, compare_html_with_links, compare_markdown,
-    compare_summary, compare_text, csv, deletion_page, error_page, figures_text, growth_csv,
-    growths_html, growths_html_with_links, growths_markdown, growths_summary, growths_text,
-    history_page, html, html_with_links, junit, live_page, live_parts, live_style, markdown,
-    names_apart, results_csv, schema, served_page, size_html, size_summary, size_text, summary,
-    telemetry_csv, text, text_at, without_color,
+    compare_summary, compare_text, csv, deletion_page, error_page, figures_text, growths_html,
+    growths_html_with_links, growths_markdown, growths_summary, growths_text, history_page, html,
+    html_with_links, junit, live_page, live_parts, live_style, markdown, names_apart, results_csv,
+    schema, served_page, size_html, size_summary, size_text, summary, telemetry_csv, text, text_at,
+    without_color,
 };
 pub use watched::{
     Seconds, Slot, SlotStream, Stage, StreamTotals, TimesTotal, Totals, Trying, WatchedPage,

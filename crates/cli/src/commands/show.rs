@@ -139,10 +139,7 @@ fn show(settings: &ShowIntent) -> Result<u8, UserError> {
             return Ok(exit::code(record));
         }
         Format::Json => json::print(record),
-        Format::Csv => match record.experiment().map(|of| &of.question) {
-            Some(Question::Scale(scale)) => report::growth_csv(record.measured_run().run, scale),
-            _ => report::csv(&record.measured_run()),
-        },
+        Format::Csv => report::csv(record),
         Format::TelemetryCsv => report::telemetry_csv(&record.measured_run()),
         Format::Html => report::html(record),
         Format::Markdown => report::markdown(record, &place),

@@ -1,29 +1,46 @@
 //! CSV for spreadsheets and data frames: one header, one row per fact, units in column names.
 //!
 //! Quoted by RFC 4180; lines end in a line feed. Numbers are plain: no separators, a point.
-//! `show --format csv` prints [`csv`] (intervals) and `show --format telemetry-csv` prints [`telemetry_csv`] (target
+//! `show --format csv` prints [`csv`] (the intervals of a run, or the trials of an experiment) and `show --format telemetry-csv` prints [`telemetry_csv`] (target
 //! telemetry); [`results_csv`] is the table of results.
 
 use ::csv::{Writer, WriterBuilder};
 
 use highwater_analysis::telemetry::values_of;
 use highwater_model::display::{about, percent, rate};
+use highwater_model::group::GroupRecord;
 use highwater_model::histogram::LatencySummary;
 use highwater_model::numbers::to_f64;
-use highwater_model::record::RunRecord;
+use highwater_model::record::{Question, RecordRef, RunRecord};
 use highwater_model::scale::{ScaleEach, ScaleRecord};
+use highwater_model::search::{ProbePurpose, SearchAxis, SearchRecord};
 use highwater_model::target_telemetry::SeriesKind;
+use highwater_model::tune::{TuneFigure, TuneRecord};
 use highwater_sizing::growth::report as growth_of;
 
 use crate::answer::short_target;
 use crate::judgments::three;
 use crate::kinds::growth::price;
+use crate::layout::list;
 use crate::limit;
+
+/// The rows of the record's question: one per interval of a run, probe of a search, trial of a tuning, run of a group,
+/// or size of a growth.
+pub fn csv(record: RecordRef<'_>) -> String {
+    let run = record.measured_run();
+    match record.experiment().map(|of| &of.question) {
+        None => intervals(&run),
+        Some(Question::Search(search)) => probes(search),
+        Some(Question::Tune(tune)) => trials(tune),
+        Some(Question::Group(group)) => runs(group),
+        Some(Question::Scale(scale)) => growth(run.run, scale),
+    }
+}
 
 /// One row per second, phase, stream and op, in the order of the record: the fields of an interval in their own order.
 ///
 /// Cells of figures with too few ops are empty.
-pub fn csv(record: &RunRecord) -> String {
+fn intervals(record: &RunRecord) -> String {
     let head = "second,phase,stream,op,offered,sent,acknowledged,rows_acknowledged,errors,rejected,\
                 rows_refused,dropped,p50_ns,p99_ns,max_ns";
     below(head, |table| {
@@ -83,10 +100,77 @@ pub fn results_csv(record: &RunRecord) -> String {
     })
 }
 
+/// One row per probe, in their order. `at` is on the search's axis: units/s, sessions, or the users of an estimate.
+fn probes(search: &SearchRecord) -> String {
+    let unit = search.unit.name();
+    let head = format!(
+        "probe,purpose,axis,at,verdict,reasons,{unit}_per_s,p99_ns,p99_at_least,mean_ns,failed_ops,rows_before,\
+         bytes_before,started_at,measured_ns,run"
+    );
+    below(&head, |table| {
+        search.probes.iter().try_for_each(|probe| {
+            let is_estimate = probe.purpose == ProbePurpose::Estimate;
+            let axis = if is_estimate { SearchAxis::Sessions } else { search.axis };
+            let reasons = list(probe.reasons.iter().map(|code| code.name()), " ");
+            let what = (probe.number, probe.purpose, axis, probe.at, probe.verdict, reasons);
+            let p99 = (probe.p99_ns, probe.p99_at_least);
+            let figures = (probe.acknowledged_per_s, p99, probe.mean_ns, probe.failed_ops);
+            let before = (probe.rows_before, probe.bytes_before);
+            table.serialize((
+                what,
+                figures,
+                before,
+                &probe.started_at,
+                probe.measured_ns,
+                &probe.run,
+            ))
+        })
+    })
+}
+
+/// One row per trial of a tuning, in their order, with a column per axis.
+fn trials(tune: &TuneRecord) -> String {
+    let axes = list(tune.axes.iter().map(|axis| axis.name.as_str()), ",");
+    let head = format!(
+        "trial,purpose,{axes},verdict,reasons,throughput_per_s,{},p99_ns,p99_at_least,client_cpu,started_at,run",
+        match tune.by {
+            TuneFigure::Throughput => "figure_per_s",
+            TuneFigure::ServerCpuPerRow => "server_cpu_s_per_row",
+            TuneFigure::DiskBytesPerRow => "disk_bytes_per_row",
+        }
+    );
+    below(&head, |table| {
+        tune.trials.iter().try_for_each(|trial| {
+            let values = tune.axes.iter().zip(&trial.at).map(|(axis, at)| axis.values.get(*at));
+            let values: Vec<Option<&String>> = values.collect();
+            let reasons = list(trial.reasons.iter().map(|code| code.name()), " ");
+            let showed = trial.showed.as_ref();
+            let p99 = (showed.and_then(|of| of.p99_ns), showed.map(|of| of.p99_at_least));
+            let figures = (trial.throughput_per_s, trial.figure, p99);
+            let client = showed.map(|of| of.client_cpu);
+            let what = (trial.number, trial.purpose, values, trial.verdict, reasons);
+            table.serialize((what, figures, client, &trial.started_at, &trial.run))
+        })
+    })
+}
+
+/// One row per run of a group, in their order.
+fn runs(group: &GroupRecord) -> String {
+    let head = "number,variant,round,ended,throughput_per_s,p99_ns,p99_at_least,started_at,run";
+    below(head, |table| {
+        group.trials.iter().try_for_each(|trial| {
+            let variant = group.variants.get(trial.variant).map(|of| &of.name);
+            let what = (trial.number, variant, trial.round, trial.ended);
+            let p99 = (trial.p99_ns, trial.p99_at_least);
+            table.serialize((what, trial.throughput_per_s, p99, &trial.started_at, &trial.run))
+        })
+    })
+}
+
 /// One row per size of a growth that counts, ascending, with the figures as other outputs print them. For a run, its
 /// 95% interval is filled in; for a search, the first failed value, and the estimate with its 90% interval. `engine` is
 /// the target of the last run; the judgments are those of each size.
-pub fn growth_csv(run: &RunRecord, scale: &ScaleRecord) -> String {
+fn growth(run: &RunRecord, scale: &ScaleRecord) -> String {
     let unit = scale.unit.name();
     let price_of = scale
         .price_per_node_hour
@@ -205,6 +289,9 @@ fn below(
 mod tests {
     use super::*;
     use highwater_analysis::fixture;
+    use highwater_model::judgment::ReasonCode;
+    use highwater_model::search::ProbeVerdict;
+    use highwater_model::tune::TrialPurpose;
 
     #[test]
     fn cells_are_quoted_only_if_necessary() {
@@ -217,7 +304,35 @@ mod tests {
 
     #[test]
     fn intervals_are_one_row_each_with_empty_cells_for_absent_figures() {
-        insta::assert_snapshot!(csv(&fixture::closed()));
+        insta::assert_snapshot!(csv((&fixture::closed()).into()));
+    }
+
+    #[test]
+    fn a_search_is_one_row_per_probe_with_its_reasons() {
+        let mut search = fixture::search(Vec::new());
+        let estimate = fixture::probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Passed);
+        let mut failed = fixture::probe(ProbePurpose::Search, 98_300.0, ProbeVerdict::Failed);
+        failed.reasons = vec![ReasonCode::ObjectiveLatency, ReasonCode::ObjectiveRejected];
+        (failed.p99_ns, failed.p99_at_least) = (Some(12_500_000), true);
+        search.probes = vec![estimate, failed];
+        insta::assert_snapshot!(probes(&search));
+    }
+
+    #[test]
+    fn a_tuning_is_one_row_per_trial_with_a_column_per_axis() {
+        let mut tune = fixture::tune::tune(&[2, 3]);
+        for (at, figure) in [(vec![0, 2], Some(1_500.0)), (vec![1, 0], None)] {
+            tune.trials.push(fixture::tune::trial(&tune, at, TrialPurpose::Search, figure));
+        }
+        insta::assert_snapshot!(trials(&tune));
+    }
+
+    #[test]
+    fn a_group_is_one_row_per_run_with_its_variant() {
+        let grouped = fixture::group::grouped();
+        let text = csv((&grouped).into());
+        let rows: Vec<usize> = text.lines().map(|row| row.split(',').count()).collect();
+        assert!(rows.len() > 2 && rows.iter().all(|cells| *cells == rows[0]), "{text}");
     }
 
     #[test]

@@ -21,7 +21,7 @@ use html::page_of;
 use markdown::markdown_of;
 use text::text_of;
 
-pub use csv::{csv, growth_csv, results_csv, telemetry_csv};
+pub use csv::{csv, results_csv, telemetry_csv};
 pub use html::{
     HistoryFilter, LiveRights, deletion_page, error_page, history_page, html, html_with_links,
     live_page, live_parts, live_style, names_apart, served_page,

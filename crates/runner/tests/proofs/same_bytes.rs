@@ -53,7 +53,7 @@ fn a_stored_record_gives_the_same_bytes_in_every_format() {
         assert_eq!(back, record);
         assert_eq!(json::print(&back), stored);
         assert_eq!(report::text(&back), report::text(&record));
-        assert_eq!(report::csv(&back), report::csv(&record));
+        assert_eq!(report::csv((&back).into()), report::csv((&record).into()));
         assert_eq!(report::results_csv(&back), report::results_csv(&record));
     }
 }

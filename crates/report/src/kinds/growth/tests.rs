@@ -67,11 +67,7 @@ fn the_table_of_an_article_has_intervals_linear_growth_predictions_and_limits() 
     let markdown = markdown(&grown, "highwater-runs/growth");
     let begin: Vec<&str> = markdown.split("\n\n").take(2).collect();
     insta::assert_snapshot!(begin.join("\n\n"));
-    let scale = scale_of(&mut grown).clone();
-    insta::assert_snapshot!(crate::growth_csv(
-        highwater_model::record::RecordRef::from(&grown).measured_run().run,
-        &scale
-    ));
+    insta::assert_snapshot!(crate::csv((&grown).into()));
 }
 
 /// Nothing in the table of sizes is as long as a limit in full; that of the growth has bounds and a price, too.
