@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use highwater_analysis as analysis;
 use highwater_model::json;
-use highwater_model::record::{Question, Record, RecordRef, RunRecord};
+use highwater_model::record::{Record, RecordRef, RunRecord};
 use highwater_model::user_error::UserError;
 use highwater_report as report;
 use highwater_runner::record;
