@@ -90,7 +90,7 @@ fn a_node_that_is_lost_in_mid_load_loses_no_row_and_doubles_none() {
         .filter(|incident| incident.kind == IncidentKind::ClusterChanged)
         .map(|incident| incident.message.as_str())
         .collect();
-    let left = |change: &&str| change.starts_with("1 node of 3 left the cluster at ");
+    let left = |change: &&str| change.starts_with("1 node of 3 left the cluster ");
     assert!(changes.iter().any(left), "{changes:?}\n{text}");
     let states = &record.target.settings["wsrep_nodes"];
     assert_eq!(states.matches("Synced").count(), NODES, "{states}");
