@@ -234,7 +234,7 @@ impl ColumnSummer {
             (ColumnData::TimestampMs(values), StoredForm::Times { .. }) => {
                 weighted(values.get(rows), weight, count, |ms| stored::residue(form.time(*ms)))
             }
-            (ColumnData::Float(values), StoredForm::Decimals { .. }) => {
+            (ColumnData::Float(values), StoredForm::Decimals { .. } | StoredForm::Singles) => {
                 weighted(values.get(rows), weight, count, |value| {
                     stored::residue(stored::float_value(form.float(*value)))
                 })

@@ -168,6 +168,8 @@ pub enum WarningKind {
     DatabaseNotRemoved,
     /// The target of a trial was unreachable.
     TargetUnreachable,
+    /// Columns of the tables that the workload does not fill.
+    ColumnsLeftOut,
 }
 
 /// A part of a run without a pace.

@@ -13,6 +13,7 @@ use std::cmp::Ordering;
 
 use md5::{Digest, Md5};
 
+use super::numbers::to_f32;
 use super::op::{BoundColumn, ColumnData, RowBatch, Value};
 
 pub use super::op::KeyRange;
@@ -145,6 +146,8 @@ pub enum StoredForm {
         /// Digits after the point.
         scale: u32,
     },
+    /// Doubles are stored in single precision.
+    Singles,
     /// The column has another type; values are compared by the target's text for them.
     Text,
     /// The column has another type in which one value has several texts: a number, or JSON. Values read back are
@@ -199,6 +202,7 @@ impl StoredForm {
     pub fn float(self, value: f64) -> f64 {
         match self {
             Self::Decimals { scale } => decimal(value, scale),
+            Self::Singles => f64::from(to_f32(value)),
             _ => value,
         }
     }

@@ -29,8 +29,21 @@ pub struct TableShape {
     /// The statement that creates such a table, if the target reports it; otherwise it is generated from columns and
     /// indexes. Its placeholders are `{table}` for the name and `{key}` for the primary key.
     pub create: Option<String>,
+    /// Its CHECK constraints.
+    pub checks: Vec<CheckShape>,
+    /// What a copy does not have, in the target's syntax, such as foreign keys.
+    pub without: Vec<String>,
     /// Statements on it recorded by the target.
     pub recorded: RecordedStatements,
+}
+
+/// A CHECK constraint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckShape {
+    /// Its columns.
+    pub columns: Vec<String>,
+    /// In the target's syntax.
+    pub text: String,
 }
 
 /// A column as described by its target, or a field of an object.
@@ -38,10 +51,14 @@ pub struct TableShape {
 pub struct ColumnShape {
     /// Its name; the key of a field.
     pub name: String,
-    /// The target's name of its type, such as `character varying`.
+    /// Its type as the target declares it, such as `character varying(40)`.
     pub declared: String,
+    /// What follows in its declaration, such as a default; `None` if the target does not report it.
+    pub rest: Option<String>,
     /// The matching workload type; `None` for types that no generator produces.
     pub kind: Option<ColumnType>,
+    /// Whether only texts of the sample are certainly values of its type, such as a range or an enumeration.
+    pub sampled: bool,
     /// Whether it is NOT NULL.
     pub required: bool,
     /// Whether the target computes it from other columns.

@@ -285,7 +285,8 @@ pub fn warning(kind: WarningKind, message: &str) -> String {
         WarningKind::FileNotWritten => format!("{message}; the run continues without it"),
         WarningKind::RecordNotWritten
         | WarningKind::DatabaseNotRemoved
-        | WarningKind::TargetUnreachable => message.to_owned(),
+        | WarningKind::TargetUnreachable
+        | WarningKind::ColumnsLeftOut => message.to_owned(),
     }
 }
 

@@ -303,6 +303,9 @@ pub(crate) struct Table {
     /// nor ops.
     #[serde(skip)]
     pub(crate) values: BTreeMap<String, BTreeMap<String, String>>,
+    /// Columns that `create` makes and no row sets.
+    #[serde(skip)]
+    pub(crate) left_out: Vec<String>,
     /// Condition that finds keys from `:first` to `:last` by an index, by dialect.
     #[serde(skip)]
     pub(crate) locate: BTreeMap<String, String>,

@@ -135,6 +135,15 @@ impl Workload {
         row_identity(&self.definition, &self.creation, dialects, self.seed)
     }
 
+    /// The columns that its tables have and its rows do not set, as `table.column`.
+    pub fn columns_left_out(&self) -> Vec<String> {
+        let of = |table: &Table| {
+            let name = table.name.clone();
+            table.left_out.clone().into_iter().map(move |column| format!("{name}.{column}"))
+        };
+        self.definition.tables.iter().flat_map(of).collect()
+    }
+
     /// Rows to write before the first phase.
     pub fn rows_to_load(&self) -> u64 {
         self.definition.load.map_or(0, |load| load.rows)

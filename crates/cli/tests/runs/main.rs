@@ -42,6 +42,7 @@ mod pseudo;
 mod repeating;
 mod scaling;
 mod scaling_variants;
+mod schemas;
 mod secrets;
 mod servers;
 mod shared_experiments;

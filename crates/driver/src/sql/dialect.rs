@@ -127,6 +127,8 @@ pub struct DeclaredTypes {
     pub columns: &'static str,
     /// Time types that have whole seconds by default.
     pub times: &'static [&'static str],
+    /// Types of single precision.
+    pub singles: &'static [&'static str],
     /// Types that store a text unchanged, or that return other bytes than were sent; a column of another type is
     /// compared by its text. Absent if texts are not queried.
     pub as_sent: Option<&'static [&'static str]>,
@@ -317,6 +319,8 @@ impl Dialect {
             columns: Vec::new(),
             indexes: Vec::new(),
             create: None,
+            checks: Vec::new(),
+            without: Vec::new(),
             recorded: RecordedStatements {
                 remark: self.statements_remark.map(str::to_owned),
                 ..RecordedStatements::default()

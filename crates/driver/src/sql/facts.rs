@@ -144,13 +144,14 @@ impl Dialect {
     }
 
     /// A column of another type as text: the text that the server sends for it.
-    pub(super) fn text_of(&self, column: &str, declared: &DeclaredColumn) -> String {
+    pub fn text_of(&self, column: &str, declared: &DeclaredColumn) -> String {
         match declared.form {
             StoredForm::Text | StoredForm::Equivalent | StoredForm::Uncompared
                 if self.asks_for_texts() =>
             {
-                // The workload never sends the word `t`, the server's text for true.
-                if declared.name == "boolean" {
+                // The workload never sends the word `t`, the server's text for true; and a fixed
+                // width adds spaces that are not part of the value.
+                if declared.name == "boolean" || declared.name.starts_with("character(") {
                     return format!("CAST({column} AS text)");
                 }
                 // A cast appends the length of its network to an address.
@@ -190,6 +191,7 @@ impl DeclaredTypes {
             (ColumnType::Timestamp, base) if base.starts_with("timestamp ") => {
                 times(first.unwrap_or(6), TimeRounding::From2000)
             }
+            (ColumnType::Float, base) if self.singles.contains(&base) => StoredForm::Singles,
             (ColumnType::Float, "numeric" | "decimal") => match parts.digits.as_slice() {
                 [_, scale] => StoredForm::Decimals { scale: *scale },
                 [_] => StoredForm::Decimals { scale: 0 },
@@ -256,13 +258,15 @@ pub async fn sample_column(
     (column.min, column.max) = (value_at(2), value_at(3));
     column.lengths = (number(&rows, 4), number(&rows, 5));
     let listed = !matches!(column.kind, Some(ColumnType::Float | ColumnType::Timestamp));
-    if !listed || !(1..=LISTED_MAX).contains(&column.distinct) {
+    if !listed || column.distinct == 0 || (column.distinct > LISTED_MAX && !column.sampled) {
         return Ok(());
     }
+    // Of many values, their hashes choose some of any length.
+    let order = if column.distinct > LISTED_MAX { "md5(c)" } else { "times DESC, word" };
     let rows = database
         .texts(&format!(
             "SELECT CAST(c AS {text}) AS word, count(*) AS times FROM {sample} WHERE c IS NOT NULL \
-             GROUP BY c ORDER BY times DESC, word LIMIT {LISTED_MAX}"
+             GROUP BY c ORDER BY {order} LIMIT {LISTED_MAX}"
         ))
         .await?;
     let common = pairs(rows).filter_map(|(value, times)| {
@@ -359,12 +363,14 @@ mod tests {
         let postgres = DeclaredTypes {
             columns: "",
             times: &[],
+            singles: &["real"],
             as_sent: Some(&["text", "character varying"]),
             several_texts: &["jsonb"],
         };
         let mysql = DeclaredTypes {
             columns: "",
             times: &["datetime", "timestamp"],
+            singles: &["float"],
             as_sent: None,
             several_texts: &["decimal"],
         };
@@ -380,6 +386,9 @@ mod tests {
             (postgres, Timestamp, "date", cut(DAY_MS)),
             (postgres, Float, "numeric(38,4)", StoredForm::Decimals { scale: 4 }),
             (postgres, Float, "numeric", StoredForm::AsSent),
+            (postgres, Float, "real", StoredForm::Singles),
+            (mysql, Float, "float", StoredForm::Singles),
+            (mysql, Float, "double", StoredForm::AsSent),
             (postgres, Bigint, "numeric(38,4)", StoredForm::AsSent),
             (postgres, Text, "character varying(20)", StoredForm::AsSent),
             (postgres, Text, "inet", StoredForm::Text),

@@ -152,7 +152,8 @@ pub const POSTGRESQL: Dialect = Dialect {
                   JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid \
                   WHERE a.attrelid = CAST({} AS regclass) AND a.attnum > 0 AND NOT a.attisdropped",
         times: &[],
-        as_sent: Some(&["text", "character varying", "character", "name", "bytea"]),
+        singles: &["real"],
+        as_sent: Some(&["text", "character varying", "name"]),
         several_texts: &[
             "numeric",
             "decimal",

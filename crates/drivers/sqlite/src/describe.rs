@@ -49,6 +49,8 @@ pub(super) async fn describe(
         columns: Vec::new(),
         indexes: indexes(database, &literal).await?,
         create: None,
+        checks: Vec::new(),
+        without: Vec::new(),
         recorded: RecordedStatements::default(),
     };
     for column in columns {

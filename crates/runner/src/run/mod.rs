@@ -174,6 +174,9 @@ impl Run {
         self.begin_writing(admin.as_mut(), &parts.facts.dialects).await?;
         self.open_meeting(&mut parts, admin.as_mut()).await?;
         self.announce(&parts);
+        if let Some(message) = self.columns_left_out() {
+            self.observer.event(&Event::Warning { kind: WarningKind::ColumnsLeftOut, message });
+        }
         self.observer.event(&Event::Estimate(expected));
         let mut collector = Collector::new(
             &plan,
@@ -267,6 +270,17 @@ impl Run {
             objectives: self.request.plan.objectives.clone(),
             settings_file: self.request.options.settings_file.clone(),
         });
+    }
+
+    /// The columns that keep their defaults, if there are any.
+    fn columns_left_out(&self) -> Option<String> {
+        let columns = self.request.workload.columns_left_out();
+        (!columns.is_empty()).then(|| {
+            format!(
+                "these columns keep their defaults, because no generator fills them: {}",
+                columns.join(", ")
+            )
+        })
     }
 
     async fn conclude(
@@ -376,6 +390,7 @@ impl Run {
             ("sink", sink.then(|| STORES_NOTHING.to_owned())),
             ("shares_host", shares_host.then(|| SHARES_HOST.to_owned())),
             ("invariants_not_asked", self.skipped_invariants()),
+            ("columns_left_out", self.columns_left_out()),
         ];
         all.into_iter().filter_map(|(code, message)| Some(record::note(code, message?))).collect()
     }

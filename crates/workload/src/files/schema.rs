@@ -176,6 +176,13 @@ fn table() -> Value {
                 false,
             ),
             (
+                "left_out",
+                list(&text(
+                    "a column that `create` makes and no generator fills: it keeps its default",
+                )),
+                false,
+            ),
+            (
                 "replaces",
                 text("the bigint column by whose value a later row replaces an earlier one"),
                 false,

@@ -59,6 +59,7 @@ fn read_table(of: &Section<'_>, table: &mut Table, entities: &[Entity], earlier:
     }
     read_values(of, table);
     read_locate(of, table);
+    table.left_out = of.texts("left_out");
     if let Some(entry) = of.optional("replaces") {
         table.replaces = entry.position("column", &table.columns);
         let column = table.replacing();

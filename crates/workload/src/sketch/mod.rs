@@ -9,12 +9,13 @@ use std::fmt::Write as _;
 
 use sqlparser::ast::{BinaryOperator, Expr, Value};
 
-use highwater_model::display::count;
+use highwater_model::display::{count, foreign};
 use highwater_model::op::ColumnType;
-use highwater_model::table_shape::{ColumnShape, IndexShape, LISTED_MAX, TableShape};
+use highwater_model::table_shape::{CheckShape, ColumnShape, IndexShape, LISTED_MAX, TableShape};
 
-use self::statement::Mix;
+use self::statement::{Mix, SHOWN_MAX};
 use crate::generators::plain::{MAX_LENGTH, MAX_WORD, MAX_WORDS, letters};
+use crate::input::is_column_name;
 /// A TOML string: JSON's escapes are among TOML's.
 pub(super) use crate::rows::quoted;
 
@@ -88,6 +89,7 @@ pub fn sketch(table: &TableShape) -> String {
     for column in &table.columns {
         write_left_out(&mut text, table, column);
     }
+    write_defaults(&mut text, &name, table);
     write_create(&mut text, &name, table);
     write_key(&mut text, &name, table);
     write_ops(&mut text, &name, table, &mix);
@@ -108,7 +110,7 @@ fn plain_name(name: &str) -> String {
 }
 
 fn write_head(out: &mut String, name: &str, table: &TableShape) {
-    let original = table.name.escape_default();
+    let original = foreign(&table.name, SHOWN_MAX);
     let all = table.rows_all.filter(|all| *all > table.rows);
     let all = all.map_or_else(String::new, |all| format!(", which has about {}", count(all)));
     let _ = write!(
@@ -137,26 +139,45 @@ fn write_column(out: &mut String, name: &str, table: &TableShape, column: &Colum
         let (nulls, rows) = (count(column.nulls), count(table.rows));
         let _ = writeln!(out, "# {nulls} of {rows} rows have none here; these all have one");
     }
+    let listed = count(column.common.len() as u64);
+    if column.sampled && !looks_like_uuid(column) && column.distinct > LISTED_MAX {
+        let all = count(column.distinct);
+        let _ = writeln!(out, "# {listed} of {all} different values: no generator makes this type");
+    }
     for (key, value) in generator(column, table.rows, is_key(table, &column.name)) {
         let _ = writeln!(out, "{key} = {value}");
     }
     for path in left_out_fields(column) {
-        let _ = writeln!(out, "# left out: {}", path.escape_default());
+        let _ = writeln!(out, "# left out: {}", foreign(&path, SHOWN_MAX));
     }
 }
 
 fn write_left_out(out: &mut String, table: &TableShape, column: &ColumnShape) {
     let why = match (column.generated, column.required) {
         _ if is_made(column) => return,
-        (true, _) if table.create.is_some() => ", which the target computes",
+        (true, _) if table.create.is_some() || column.rest.is_some() => {
+            ", which the target computes"
+        }
         (true, _) => ", which the original computes",
         (false, true) if table.create.is_some() => {
             ", which must not be null: rows are refused unless `create` lets it be"
         }
+        (false, _) if column.rest.is_some() => ", which keeps its default",
         (false, _) => "",
     };
-    let (name, declared) = (column.name.escape_default(), column.declared.escape_default());
+    let [name, declared] = [&column.name, &column.declared].map(|text| foreign(text, SHOWN_MAX));
     let _ = write!(out, "\n# left out: {name} {declared}{why}\n");
+}
+
+/// The columns that `create` makes and no generator fills, for the first lines of a run.
+fn write_defaults(out: &mut String, name: &str, table: &TableShape) {
+    let keeps =
+        |column: &&ColumnShape| !is_made(column) && !column.generated && column.rest.is_some();
+    let names = table.columns.iter().filter(keeps).map(|column| quoted(&column.name));
+    let names: Vec<String> = names.collect();
+    if !names.is_empty() {
+        let _ = write!(out, "\n[tables.{name}]\nleft_out = [{}]\n", names.join(", "));
+    }
 }
 
 fn column_of<'t>(table: &'t TableShape, name: &str) -> Option<&'t ColumnShape> {
@@ -184,6 +205,7 @@ fn stays_unique(table: &TableShape, columns: &[String]) -> bool {
 fn write_create(out: &mut String, name: &str, table: &TableShape) {
     let mut statements = Vec::new();
     let mut left_out = Vec::new();
+    let mut without = table.without.clone();
     if let Some(create) = &table.create {
         let (kept, lost): (Vec<_>, Vec<_>) = table
             .indexes
@@ -193,11 +215,11 @@ fn write_create(out: &mut String, name: &str, table: &TableShape) {
         let key = kept.first().map_or("", |index| index.text.as_str());
         statements.push(create.replace("{table}", name).replace("{key}", key));
     } else {
-        let columns = table.columns.iter().filter(|column| is_made(column)).map(|column| {
-            let required = if column.nulls == 0 { " NOT NULL" } else { "" };
-            format!("{} {}{required}", name_in_sql(table, &column.name), column.declared)
-        });
-        let columns: Vec<String> = columns.collect();
+        let columns = table.columns.iter().filter_map(|column| definition(table, column));
+        let mut columns: Vec<String> = columns.collect();
+        for check in &table.checks {
+            if holds(table, check) { &mut columns } else { &mut without }.push(check.text.clone());
+        }
         statements.push(format!("CREATE TABLE {name} ({})", columns.join(", ")));
         for (number, index) in table.indexes.iter().enumerate() {
             let made = |column: &String| column_of(table, column).is_some_and(is_made);
@@ -216,10 +238,10 @@ fn write_create(out: &mut String, name: &str, table: &TableShape) {
             ));
         }
     }
-    for index in left_out {
-        let words: Vec<&str> = index.text.split_whitespace().collect();
+    for text in without.iter().chain(left_out.iter().map(|index| &index.text)) {
+        let words: Vec<&str> = text.split_whitespace().collect();
         let shown = words.join(" ");
-        let _ = write!(out, "\n# left out: {}\n", shown.escape_default());
+        let _ = write!(out, "\n# left out: {}\n", foreign(&shown, SHOWN_MAX));
     }
     let statements: Vec<String> = statements.iter().map(|sql| text(sql)).collect();
     let statements = match statements.as_slice() {
@@ -227,6 +249,34 @@ fn write_create(out: &mut String, name: &str, table: &TableShape) {
         all => format!("[\n    {},\n]", all.join(",\n    ")),
     };
     let _ = write!(out, "\n[tables.{name}.create]\n{} = {statements}\n", table.dialect);
+}
+
+/// A column's definition in `create`; `None` if the copy does not have it.
+fn definition(table: &TableShape, column: &ColumnShape) -> Option<String> {
+    let rest = column.rest.as_deref();
+    let required = match (is_made(column), rest) {
+        (true, None) => column.nulls == 0,
+        (true, Some(_)) => column.required,
+        (false, Some(rest)) => column.required && !column.generated && !rest.is_empty(),
+        (false, None) => return None,
+    };
+    let required = if required { " NOT NULL" } else { "" };
+    let name = name_in_sql(table, &column.name);
+    Some(format!("{name} {}{required}{}", column.declared, rest.unwrap_or_default()))
+}
+
+/// Whether generated values certainly satisfy a constraint: values of the sample, or a number between its ends.
+fn holds(table: &TableShape, check: &CheckShape) -> bool {
+    let [only] = check.columns.as_slice() else {
+        return false;
+    };
+    // A comparison of the column with its bounds, and nothing that only some numbers between them satisfy.
+    let bounds = check.text.replace("<=", "<").replace(">=", ">");
+    let is_range = !bounds.contains(['=', '%']) && !bounds.contains("<>");
+    column_of(table, only).is_some_and(|column| {
+        let is_number = column.kind.is_some_and(|kind| kind != ColumnType::Text);
+        !is_made(column) || is_listed(column) || (is_number && is_range)
+    })
 }
 
 /// An expression for a row's index: from a sequence, or from the timeline.
@@ -239,8 +289,8 @@ fn write_key(out: &mut String, name: &str, table: &TableShape) {
     let timeline = || {
         let column = made().find(|column| is_timeline(column))?;
         let since = table.milliseconds.replace("{column}", &name_in_sql(table, &column.name));
-        let ends = ends(column)?;
-        Some((since, ends.0, interval(ends.0, ends.1, table.rows)))
+        let (start, interval) = times(column, table.rows)?;
+        Some((since, start, interval))
     };
     let key = match sequence.or_else(timeline) {
         Some((value, start, 1)) => format!("{value} - ({start})"),
@@ -260,7 +310,7 @@ fn write_key(out: &mut String, name: &str, table: &TableShape) {
         if number == 0 {
             let _ = write!(out, "\n[tables.{name}.values.{}]\n", table.dialect);
         }
-        let _ = writeln!(out, "{column} = {}", text(checked));
+        let _ = writeln!(out, "{} = {}", quoted(column), text(checked));
     }
 }
 
@@ -300,20 +350,23 @@ fn write_ops(out: &mut String, name: &str, table: &TableShape, mix: &Mix) {
 
 /// The most selective column, for a query by its value.
 fn most_selective(table: &TableShape) -> Option<&ColumnShape> {
+    // Not every type can be compared, and a date holds no time.
     let scalar = |column: &&ColumnShape| {
         !matches!(column.kind, Some(ColumnType::Float | ColumnType::Object))
+            && !column.sampled
+            && column.declared != "date"
     };
-    table.columns.iter().filter(|column| is_made(column)).filter(scalar).max_by_key(|column| {
-        match column.nulls {
-            0 => column.distinct,
-            _ => 0,
-        }
+    let made = table.columns.iter().rev().filter(|column| is_made(column));
+    made.filter(scalar).max_by_key(|column| {
+        let distinct = if column.nulls == 0 { column.distinct } else { 0 };
+        (distinct, is_key(table, &column.name))
     })
 }
 
 /// A valid SQL name for any letters; generated names need no quoting.
 fn name_in_sql(table: &TableShape, name: &str) -> String {
-    format!("{0}{name}{0}", table.quote)
+    let quote = table.quote;
+    format!("{quote}{}{quote}", name.replace(quote, &format!("{quote}{quote}")))
 }
 
 /// Options of a generator, in order: key and value as TOML.
@@ -324,15 +377,13 @@ const UNIQUE_LETTERS: u64 = 16;
 
 /// Whether a generator can produce it, and a workload file can name it.
 fn is_made(column: &ColumnShape) -> bool {
-    let name = &column.name;
-    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let holds = match column.kind {
         None => false,
         Some(ColumnType::Object) => made_fields(column).next().is_some(),
+        Some(_) if column.sampled => looks_like_uuid(column) || is_listed(column),
         Some(_) => true,
     };
-    holds && !column.generated && plain && begins && name.len() <= 63
+    holds && !column.generated && is_column_name(&column.name)
 }
 
 /// Fields that a generator can produce: times within objects are not supported.
@@ -365,20 +416,36 @@ fn ends(column: &ColumnShape) -> Option<(i64, i64)> {
     Some((end(column.min.as_ref())?, end(column.max.as_ref())?))
 }
 
+/// Types of integers with fewer than 32 bits, with values that each of them has.
+const SHORT: &[(&str, (i64, i64))] = &[
+    ("smallint", (0, 10_000)),
+    ("tinyint", (0, 100)),
+    ("mediumint", (0, 1_000_000)),
+    ("year", (2000, 2030)),
+    ("bit", (0, 1)),
+];
+
 /// Start and step of whole numbers that are distinct in all rows: evenly spaced ones, or approximately so if a key
 /// requires distinct ones.
 fn steps(column: &ColumnShape, rows: u64, alone: bool) -> Option<(i64, u64)> {
     let whole = matches!(column.kind, Some(ColumnType::Integer | ColumnType::Bigint));
+    // Soon out of its range.
+    if whole && alone && rows == 0 {
+        return Some((1, 1));
+    }
+    let is_short = SHORT.iter().any(|(name, _)| column.declared.starts_with(name));
     let (min, max) = ends(column)?;
     let gaps = rows.checked_sub(1).filter(|gaps| *gaps > 0)?;
     let span = max.abs_diff(min);
     let different = whole && column.nulls == 0 && column.distinct == rows;
-    (different && (alone || span.is_multiple_of(gaps))).then_some((min, (span / gaps).max(1)))
+    (different && (alone || (span.is_multiple_of(gaps) && !is_short)))
+        .then_some((min, (span / gaps).max(1)))
 }
 
-/// Whether its generator is a timeline.
+/// Whether its generator is a timeline whose times differ.
 fn is_timeline(column: &ColumnShape) -> bool {
-    column.kind == Some(ColumnType::Timestamp) && ends(column).is_some()
+    let is_time = column.kind == Some(ColumnType::Timestamp) && column.declared != "date";
+    is_time && ends(column).is_some()
 }
 
 fn looks_like_uuid(column: &ColumnShape) -> bool {
@@ -386,10 +453,10 @@ fn looks_like_uuid(column: &ColumnShape) -> bool {
         let at = [8, 13, 18, 23];
         text.len() == 36 && at.iter().all(|at| text.as_bytes().get(*at) == Some(&b'-'))
     };
-    column.kind == Some(ColumnType::Text)
-        && column.lengths == (36, 36)
+    let looks = column.lengths == (36, 36)
         && column.min.as_ref().is_some_and(uuid)
-        && column.max.as_ref().is_some_and(uuid)
+        && column.max.as_ref().is_some_and(uuid);
+    column.kind == Some(ColumnType::Text) && (column.declared == "uuid" || looks)
 }
 
 /// Whether it is long text that differs in every row, to be generated with six random bits per letter.
@@ -400,7 +467,8 @@ fn is_long_and_different(column: &ColumnShape, rows: u64) -> bool {
 
 /// Whether all its values are listed, and can be written in a file.
 fn is_listed(column: &ColumnShape) -> bool {
-    let few = !column.common.is_empty() && column.distinct <= LISTED_MAX;
+    let few = column.distinct <= LISTED_MAX || column.sampled;
+    let few = few && !column.common.is_empty();
     let kind = !matches!(
         column.kind,
         Some(ColumnType::Float | ColumnType::Timestamp | ColumnType::Object)
@@ -408,9 +476,30 @@ fn is_listed(column: &ColumnShape) -> bool {
     few && kind && !column.common.iter().any(|(value, _)| value.contains("${"))
 }
 
-/// Milliseconds between rows with this range of times.
-fn interval(min: i64, max: i64, rows: u64) -> u64 {
-    (max.abs_diff(min) / rows.saturating_sub(1).max(1)).max(1)
+const DAY_MS: u64 = 86_400_000;
+
+/// Milliseconds of which a time is a multiple in its column.
+fn unit(declared: &str) -> u64 {
+    let mut digits = declared.split(['(', ')']).skip(1);
+    let digits = digits.next().and_then(|digits| digits.parse::<u32>().ok());
+    // With a time zone or without one, it has microseconds.
+    let default = if declared.ends_with("time zone") { 6 } else { 0 };
+    match declared {
+        "date" => DAY_MS,
+        _ if declared.starts_with("datetime") || declared.starts_with("timestamp") => {
+            10_u64.pow(3 - digits.unwrap_or(default).min(3))
+        }
+        _ => 1,
+    }
+}
+
+/// The first of a column's times and the milliseconds between rows, such that rows differ; more rows than days share
+/// their dates.
+fn times(column: &ColumnShape, rows: u64) -> Option<(i64, u64)> {
+    let ((min, max), unit) = (ends(column)?, unit(&column.declared));
+    let between = (max.abs_diff(min) / rows.saturating_sub(1).max(1)).max(1);
+    let whole = if unit == DAY_MS { between } else { between.next_multiple_of(unit) };
+    Some((min - min.rem_euclid(unit.cast_signed()), whole))
 }
 
 /// The generator of a column; `alone` if a key requires distinct values.
@@ -423,10 +512,7 @@ fn generator(column: &ColumnShape, rows: u64, alone: bool) -> Options {
     }
     match column.kind {
         Some(ColumnType::Timestamp) => {
-            let (start, interval) = match ends(column) {
-                Some((min, max)) => (min, interval(min, max, rows)),
-                None => (1_577_836_800_000, 1_000),
-            };
+            let (start, interval) = times(column, rows).unwrap_or((1_577_836_800_000, 1_000));
             let start = quoted(&crate::parameter::format_timestamp(start));
             let interval = quoted(&format!("{interval}ms"));
             named("timeline", [("start", start), ("interval", interval)])
@@ -441,7 +527,9 @@ fn generator(column: &ColumnShape, rows: u64, alone: bool) -> Options {
 fn described(column: &ColumnShape, rows: u64) -> Options {
     match column.kind {
         Some(ColumnType::Integer | ColumnType::Bigint) => {
-            let (min, max) = ends(column).unwrap_or((0, 1_000_000));
+            let short = SHORT.iter().find(|(name, _)| column.declared.starts_with(name));
+            let (min, max) =
+                ends(column).unwrap_or(short.map_or((0, 1_000_000), |(_, ends)| *ends));
             named("uniform", [("min", min.to_string()), ("max", max.to_string())])
         }
         Some(ColumnType::Float) => {
@@ -483,13 +571,11 @@ fn choice(column: &ColumnShape) -> Options {
     let values: Vec<String> = column.common.iter().map(|(text, _)| value(text)).collect();
     let weights: Vec<String> =
         column.common.iter().map(|(_, n)| (*n).clamp(1, 1_000_000_000).to_string()).collect();
-    named(
-        "choice",
-        [
-            ("values", format!("[{}]", values.join(", "))),
-            ("weights", format!("[{}]", weights.join(", "))),
-        ],
-    )
+    let mut options = named("choice", [("values", format!("[{}]", values.join(", ")))]);
+    if weights.iter().any(|weight| *weight != weights[0]) {
+        options.push(("weights", format!("[{}]", weights.join(", "))));
+    }
+    options
 }
 
 /// The fields of an object as a TOML list, one per line.

@@ -439,7 +439,7 @@ const OPS_MAX: usize = 20;
 /// Maximum number of statements without an op that are listed individually.
 const LISTED_MAX: usize = 30;
 /// Characters of a statement in a comment.
-const SHOWN_MAX: usize = 300;
+pub(super) const SHOWN_MAX: usize = 300;
 /// Why a statement other than a query is left out.
 const NO_QUERY: &str = "no query";
 /// Maximum weight in a stream.

@@ -40,6 +40,8 @@ fn orders() -> TableShape {
         rows_all: Some(5_000_000),
         indexes: Vec::new(),
         create: None,
+        checks: Vec::new(),
+        without: Vec::new(),
         columns: vec![
             between(column("id", "bigint", Some(ColumnType::Bigint)), "501", "1500"),
             between(

@@ -522,8 +522,7 @@ impl Field {
 fn form_and_array(oid: u32) -> Option<(Form, u32)> {
     Some(match oid {
         16 => (Form::Bool, 1000),
-        // bytea takes the text's bytes; then name.
-        17 => (Form::Text, 1001),
+        // name
         19 => (Form::Text, 1003),
         20 => (Form::Int8, 1016),
         21 => (Form::Int2, 1005),

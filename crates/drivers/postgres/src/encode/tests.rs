@@ -216,7 +216,7 @@ fn forms_follow_the_server_s_type_and_fall_back_to_text() {
         (ColumnType::Timestamp, 1082, Form::AsText),
         (ColumnType::Text, 1043, Form::Text),
         (ColumnType::Text, 2950, Form::AsText),
-        (ColumnType::Text, 17, Form::Text),
+        (ColumnType::Text, 17, Form::AsText),
         (ColumnType::Object, 114, Form::Text),
         (ColumnType::Object, 3802, Form::Jsonb),
     ] {
