@@ -143,17 +143,20 @@ fn check(record: &RunRecord, request: &StoredAuditRequest) -> Result<(), UserErr
 }
 
 /// Refuses tables that were created anew since the run, which therefore hold none of its rows: those of a later run with
-/// `--drop` have fewer rows than there were before this one.
+/// `--drop` end before this one began, or before it ended.
 fn check_tables(
-    id: &str,
+    record: &RunRecord,
     bound: &BoundWorkload,
     first_row: u64,
     entries: &[RegistryEntry],
 ) -> Result<(), UserError> {
+    let id = &record.header.id;
     let is_older = |entry: &&RegistryEntry| {
+        let mut own = record.target.tables.iter().filter(|table| table.name == entry.name);
         // While this run wrote, or after it was killed, its first row was the next one.
         let is_before = entry.next_index < first_row
-            || entry.next_index == first_row && first_row > 0 && !entry.writing;
+            || entry.next_index == first_row && first_row > 0 && !entry.writing
+            || own.any(|table| table.next_index.is_some_and(|next| entry.next_index < next));
         is_before && bound.tables.iter().any(|table| table.name == entry.name)
     };
     let Some(entry) = entries.iter().find(is_older) else {
@@ -161,7 +164,7 @@ fn check_tables(
     };
     let (name, next, first) = (&entry.name, count(entry.next_index), count(first_row));
     let message = format!(
-        "{id}: table `{name}` was created anew since: its rows end at {next}, and this run began at {first}"
+        "{id}: table `{name}` was created anew since: its rows end at {next}, and this run wrote rows from {first} on"
     );
     Err(refused(
         message,
@@ -218,7 +221,7 @@ impl StoredAudit {
         let tables = ExistingTables::of_record(&self.record.target.tables);
         // A driver without a list of tables knows nothing of later runs.
         let entries = admin.listed_tables(&[]).await.unwrap_or_default();
-        check_tables(&self.record.header.id, &bound, tables.first_row, &entries)?;
+        check_tables(&self.record, &bound, tables.first_row, &entries)?;
         let mut ledgers = self.ledgers(&bound, &tables, admin.as_mut()).await?;
         let ends = ledgers.iter().map(|ledger| ledger.rows().end).max();
         let end = self.stored.next_row.or(ends).unwrap_or(0);

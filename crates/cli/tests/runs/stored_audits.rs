@@ -335,16 +335,23 @@ fn a_run_whose_tables_were_created_anew_since_is_not_called_lost() {
     let place = Place::new();
     let run = |more: &str| {
         let called =
-            place.typed(&format!("run cpu sqlite:kept.db --rate 1k --batch 10 -d 5s -q {more}"));
+            place.typed(&format!("run cpu sqlite:kept.db --rate 1k --batch 10 -q -d {more}"));
         assert!(is_clean(called.code), "{called:?}");
     };
-    run("");
-    run("");
-    let second = place.runs().into_iter().max().unwrap();
-    let id = second.file_name().unwrap().to_string_lossy().into_owned();
-    assert!(is_clean(place.call(&["audit", &id]).code));
-    run("--drop");
-    let refused = place.call(&["audit", &id]);
-    assert_eq!(refused.code, Some(2), "{refused:?}");
-    refused.reports("table `cpu` was created anew since: its rows end at ");
+    run("5s");
+    run("5s");
+    let mut runs = place.runs();
+    runs.sort();
+    let ids = runs.iter().map(|run| run.file_name().unwrap().to_string_lossy().into_owned());
+    let ids: Vec<String> = ids.collect();
+    for id in &ids {
+        assert!(is_clean(place.call(&["audit", id]).code));
+    }
+    // Fewer rows than the second run began with, and than the first one wrote.
+    run("3s --drop");
+    for id in &ids {
+        let refused = place.call(&["audit", id]);
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        refused.reports("table `cpu` was created anew since: its rows end at ");
+    }
 }
