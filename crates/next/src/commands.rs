@@ -496,12 +496,18 @@ fn figure(stream: &MeasuredStream<'_>, factor: f64) -> String {
     }
 }
 
-/// With the plan's objectives; without any, a p99 bound: the next of 1, 2, 5, 10 … above the measured p99.
+/// With the plan's objectives; without any, a p99 bound: the next of 1, 2, 5, 10 … above the measured p99, or above
+/// twice the median if an outage made the p99.
 fn stated(line: CommandLine, record: &RunRecord, measured: &[MeasuredStream<'_>]) -> CommandLine {
     let stated = &record.plan.definition.objectives;
     if stated.is_empty() {
         let results = measured.iter().flat_map(|stream| &stream.results);
-        let p99 = results.filter_map(|result| result.latency_ns.p99).max();
+        let is_outage = record.availability.recovery.is_some();
+        let p99 = results.filter_map(|result| {
+            let twice = result.latency_ns.p50.map(|p50| p50.saturating_mul(2));
+            if is_outage { twice } else { result.latency_ns.p99 }
+        });
+        let p99 = p99.max();
         return match p99.filter(|_| !line.has("p99")) {
             Some(p99) => line.and("p99", span(round_above(p99))),
             None => line,

@@ -43,7 +43,7 @@ const LINES_SHOWN: usize = 3;
 pub(super) fn value(run: &MeasuredRun<'_>) -> Option<HistoryAnswer> {
     let measured = measured_streams(run);
     let main = main_stream(&measured)?;
-    let (interval, unit) = (main.stream.throughput.ci95, Some(main.stream.unit));
+    let (interval, unit) = (ci95(run, main), Some(main.stream.unit));
     Some(HistoryAnswer { value: main.units_per_s(), interval, unit })
 }
 
@@ -70,7 +70,7 @@ pub(super) fn report(
     let rows = streams(measured);
     Report {
         first_line: first_line(run, measured, failed.is_some()),
-        below: interval(measured),
+        below: interval(run, measured),
         answer: Answer { failed, ..answer(run, measured) },
         opening: load::opening(run, measured, imported(run, measured)),
         brief: (!rows.is_empty())
@@ -147,9 +147,10 @@ pub(super) fn answer(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> 
     };
     let unit = format!("{}/s", unit_name(run, main.stream.unit));
     let reached = rate(main.units_per_s());
-    let interval = match main.stream.throughput.ci95 {
-        Some([low, high]) => format!("95% CI {} to {} {unit}", rate(low), rate(high)),
-        None => "95% CI not known".to_owned(),
+    let interval = match (down(run), ci95(run, main)) {
+        (Some(down), _) => down,
+        (None, Some([low, high])) => format!("95% CI {} to {} {unit}", rate(low), rate(high)),
+        (None, None) => "95% CI not known".to_owned(),
     };
     let answer = Answer {
         question: question(run, Some(main)),
@@ -298,8 +299,9 @@ fn basis(
     let length = format!("measured for {}", to_the_second(main.phase.duration_ns));
     let steps = load::phases(measured).len();
     let last = (steps > 1).then(|| format!("the last of {steps} steps"));
-    let down = faults::worst(run).or_else(|| outage(run));
-    list([planned, Some(length), last, down].into_iter().flatten(), ", ")
+    let basis = list([planned, Some(length), last].into_iter().flatten(), ", ");
+    let changed = kinds::cluster_changes(run).next().filter(|_| down(run).is_some());
+    list([Some(basis), changed].into_iter().flatten(), "; ")
 }
 
 /// The maximum over the ops of a stream.
@@ -331,8 +333,9 @@ fn limit(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Option<Limit
         });
         return Some(LimitLine { label: label.unwrap_or(line.label), ..line });
     }
-    // Closed load is always at its limit; older records do not name the limit.
-    let is_open = !measured.is_empty() && measured.iter().all(MeasuredStream::is_open);
+    // Closed load is always at its limit; older records do not name the limit. After an outage, this is not the question.
+    let is_open =
+        down(run).is_none() && !measured.is_empty() && measured.iter().all(MeasuredStream::is_open);
     (is_open && run.origin.is_none()).then(|| LimitLine {
         label: "No limit was reached".to_owned(),
         what: String::new(),
@@ -410,10 +413,7 @@ fn first_line(
     if !names_failed && !leaves_out(run, MissingField::Errors) {
         parts.push(errors(measured));
     }
-    let fault = faults::worst(run);
-    // The fault explains the outage.
-    let outage = outage(run).filter(|_| fault.is_none());
-    parts.extend(fault.into_iter().chain(outage).map(|text| (Ink::Bad, text)));
+    parts.extend(down(run).map(|text| (Ink::Bad, text)));
     parts.extend(found(run));
     parts
 }
@@ -480,11 +480,19 @@ fn failed(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Option<Stri
     })
 }
 
-/// `14.2 s without an acknowledgment`; absent without an outage of a whole second.
-fn outage(run: &MeasuredRun<'_>) -> Option<String> {
+/// `14.2 s without an acknowledgment`, or the worst effect of a fault, which explains it; absent without an outage of a
+/// whole second.
+fn down(run: &MeasuredRun<'_>) -> Option<String> {
     let seen = &run.availability;
     let gap = duration(seen.longest_gap_ns);
-    (seen.dips > 0 && seen.recovery.is_some()).then(|| format!("{gap} without an acknowledgment"))
+    let outage = || format!("{gap} without an acknowledgment");
+    faults::worst(run).or_else(|| (seen.dips > 0 && seen.recovery.is_some()).then(outage))
+}
+
+/// The confidence interval of the throughput. It assumes that the seconds are alike; of a time in which nothing was
+/// acknowledged, and of the time in which that is worked off, it would say nothing.
+fn ci95(run: &MeasuredRun<'_>, of: &MeasuredStream<'_>) -> Option<[f64; 2]> {
+    of.stream.throughput.ci95.filter(|_| down(run).is_none())
 }
 
 fn errors(measured: &[MeasuredStream<'_>]) -> (Ink, String) {
@@ -520,9 +528,9 @@ fn found(run: &MeasuredRun<'_>) -> Option<(Ink, String)> {
 }
 
 /// The confidence interval of the throughput, if there is one phase.
-fn interval(measured: &[MeasuredStream<'_>]) -> Option<String> {
+fn interval(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Option<String> {
     let [one] = measured else { return None };
-    let [low, high] = one.stream.throughput.ci95?;
+    let [low, high] = ci95(run, one)?;
     Some(format!("95% confidence: {} to {} {}/s", rate(low), rate(high), one.stream.unit.name()))
 }
 

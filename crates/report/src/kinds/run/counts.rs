@@ -154,7 +154,7 @@ fn throughput(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>], unit: U
         Some(due) => format!("{} of {} {name}/s", rate(reached), rate(due)),
         None => format!("{} {name}/s", rate(reached)),
     };
-    if let ([only], Some([low, high])) = (streams.as_slice(), first.stream.throughput.ci95) {
+    if let ([only], Some([low, high])) = (streams.as_slice(), super::ci95(record, first)) {
         debug_assert_eq!(only.stream.stream, first.stream.stream);
         let _ = write!(text, ", 95% CI {} to {}", rate(low), rate(high));
     }

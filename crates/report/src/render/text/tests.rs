@@ -117,6 +117,32 @@ fn an_outage_shows_when_the_rate_was_back_and_when_nothing_waited() {
 }
 
 #[test]
+fn after_an_outage_the_answer_says_so_and_has_no_interval_of_steady_seconds() {
+    let mut record = fixture::closed();
+    for stream in &mut record.streams {
+        stream.throughput.ci95 = Some([2_118.0, 18_730.0]);
+    }
+    let steady = crate::markdown(RecordRef::from(&record), "");
+    assert!(steady.contains("2,118 to 18,730 rows/s"), "{steady}");
+    let seen = &mut record.availability;
+    (seen.dips, seen.longest_gap_ns) = (14, 14_900 * fixture::MS);
+    let start_ns = 4 * fixture::S;
+    seen.recovery = Some(RecoveryRecord { start_ns, rate_again_ns: None, recovered_ns: None });
+    let restarted = "the server was restarted before 34.0 s";
+    incident(&mut record, IncidentKind::ClusterChanged, restarted);
+    let shown = crate::markdown(RecordRef::from(&record), "");
+    assert!(shown.contains("14.9 s without an acknowledgment"), "{shown}");
+    assert!(!shown.contains("18,730"), "{shown}");
+    // The same on the first screen of its page.
+    let page = crate::html(RecordRef::from(&record));
+    let (_, head) = page.split_once("class=\"interval\"").unwrap();
+    let (head, _) = head.split_once("class=\"hero\"").unwrap();
+    let head = head.replace('\u{a0}', " ");
+    assert!(head.contains("14.9 s without an acknowledgment"), "{head}");
+    assert!(head.contains(restarted) && !head.contains("95% CI"), "{head}");
+}
+
+#[test]
 fn dropped_ops_make_percentiles_lower_bounds() {
     let mut op = fixture::gate_op();
     op.latencies = vec![(4 * fixture::MS, 9_000), (900 * fixture::MS, 700)];
