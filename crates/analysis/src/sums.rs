@@ -231,6 +231,18 @@ impl ColumnSummer {
     fn sum(&mut self, data: &ColumnData, rows: Range<usize>, weight: u64) -> u64 {
         let (count, form) = (rows.len(), self.form);
         match (data, form) {
+            (ColumnData::Nullable(values, _), _) => {
+                let mut sum = 0_u64;
+                for (row, weight) in rows.zip(weight..) {
+                    let of_row = if data.is_null(row) {
+                        weight.wrapping_mul(NULL_RESIDUE)
+                    } else {
+                        self.sum(values, row..row + 1, weight)
+                    };
+                    sum = sum.wrapping_add(of_row);
+                }
+                sum
+            }
             (ColumnData::TimestampMs(values), StoredForm::Times { .. }) => {
                 weighted(values.get(rows), weight, count, |ms| stored::residue(form.time(*ms)))
             }
@@ -246,6 +258,8 @@ impl ColumnSummer {
     fn sum_as_sent(&mut self, data: &ColumnData, rows: Range<usize>, weight: u64) -> u64 {
         let count = rows.len();
         match data {
+            // Summed by row.
+            ColumnData::Nullable(..) => 0,
             ColumnData::Integer(values) | ColumnData::TimestampMs(values) => {
                 integers(values.get(rows), weight, count)
             }
@@ -537,6 +551,10 @@ mod tests {
                 ColumnData::Boolean(numbers.iter().map(|n| n % 2 == 0).collect()),
                 ColumnData::Text(texts.clone()),
                 ColumnData::TextDictionary(dictionary(codes.clone())),
+                ColumnData::Nullable(
+                    Box::new(ColumnData::Text(texts.clone())),
+                    numbers.iter().map(|n| n % 3 == 0).collect(),
+                ),
             ], rows, cut);
             let residues = |value: &dyn Fn(usize) -> i64| -> Vec<u64> {
                 (0..rows).map(|row| stored::residue(value(row))).collect()
@@ -548,6 +566,12 @@ mod tests {
                 residues(&|row| i64::from(numbers[row] % 2 == 0)),
                 residues(&|row| stored::text_value(&texts[row])),
                 residues(&|row| stored::text_value(["a", "b", "c"][usize::try_from(codes[row]).unwrap()])),
+                (0..rows)
+                    .map(|row| match numbers[row] % 3 {
+                        0 => NULL_RESIDUE,
+                        _ => stored::residue(stored::text_value(&texts[row])),
+                    })
+                    .collect(),
             ];
             for (found, residues) in found.iter().zip(&expected) {
                 prop_assert_eq!(*found, naive(residues, first_row));

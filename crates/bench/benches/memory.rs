@@ -136,6 +136,7 @@ fn column_bytes(column: &ColumnData) -> usize {
         ColumnData::TextDictionary(dictionary) | ColumnData::ObjectDictionary(dictionary) => {
             4 * dictionary.codes.len()
         }
+        ColumnData::Nullable(values, nulls) => nulls.len() + column_bytes(values),
     }
 }
 

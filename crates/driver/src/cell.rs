@@ -35,6 +35,9 @@ impl<'a> Cell<'a> {
                 .get(row)
                 .and_then(|code| coded.values.get(usize::try_from(*code).ok()?))
                 .map(|v| Self::Text(v)),
+            ColumnData::Nullable(values, _) => {
+                (!column.is_null(row)).then(|| Self::of_row(values, row))
+            }
         };
         found.unwrap_or(Self::Null)
     }

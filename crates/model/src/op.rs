@@ -77,9 +77,25 @@ pub enum ColumnData {
     TextDictionary(Dictionary),
     /// JSON objects, dictionary-coded; each value is JSON text without insignificant spaces.
     ObjectDictionary(Dictionary),
+    /// Values, and which rows have none.
+    Nullable(Box<ColumnData>, Vec<bool>),
 }
 
 impl ColumnData {
+    /// The values, also of rows that have none.
+    pub fn values(&self) -> &Self {
+        match self {
+            Self::Nullable(values, _) => values,
+            values => values,
+        }
+    }
+
+    /// Whether a row has no value.
+    #[inline]
+    pub fn is_null(&self, row: usize) -> bool {
+        matches!(self, Self::Nullable(_, nulls) if nulls.get(row) == Some(&true))
+    }
+
     /// The value of a row, JSON text for an object; null if there is no such row.
     pub fn value(&self, row: usize) -> Value {
         let text = |text: &str| Value::Text(text.into());
@@ -94,6 +110,7 @@ impl ColumnData {
                 let value = code.and_then(|code| coded.values.get(code.ok()?));
                 value.map(|value| text(value))
             }
+            Self::Nullable(values, _) => (!self.is_null(row)).then(|| values.value(row)),
         };
         value.unwrap_or(Value::Null)
     }

@@ -60,7 +60,7 @@ pub fn difference(
         }
         let expected = value_at(&columns[column], data, at);
         let found = stored.get(column).unwrap_or(&Value::Null);
-        let is_object = matches!(data, ColumnData::ObjectDictionary(_));
+        let is_object = matches!(data.values(), ColumnData::ObjectDictionary(_));
         let same = match (&expected, found) {
             (Value::Text(sent), Value::Text(found)) if is_object => is_same_json(sent, found),
             (Value::Text(sent), Value::Text(found)) => form.is_same_text(sent, found),
@@ -87,7 +87,7 @@ pub fn value_at(column: &BoundColumn, data: &ColumnData, at: usize) -> Value {
         Value::Integer(v) | Value::TimestampMs(v) => Value::Integer(v),
         Value::Boolean(v) => Value::Integer(i64::from(v)),
         Value::Float(v) => Value::Integer(float_value(v)),
-        Value::Text(v) if matches!(data, ColumnData::ObjectDictionary(_)) => {
+        Value::Text(v) if matches!(data.values(), ColumnData::ObjectDictionary(_)) => {
             Value::Integer(object_value(&v, &column.attributes))
         }
         Value::Text(v) => Value::Integer(text_value(&v)),

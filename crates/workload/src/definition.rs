@@ -329,6 +329,9 @@ pub(crate) struct Column {
     pub(crate) name: String,
     #[serde(rename = "type")]
     pub(crate) kind: ColumnType,
+    /// The share of rows without a value, from 0 to 1.
+    #[serde(skip_serializing_if = "crate::is_default")]
+    pub(crate) nulls: f64,
     pub(crate) generator: ColumnGenerator,
 }
 

@@ -22,6 +22,34 @@ use super::random::Draws;
 pub(crate) struct TableRows {
     layout: Layout,
     columns: Vec<Box<dyn Fill>>,
+    /// Of each column, which rows have no value; absent if all have one.
+    nulls: Vec<Option<Nulls>>,
+}
+
+/// Which rows of a column have no value.
+#[derive(Debug)]
+struct Nulls {
+    share: f64,
+    draws: Draws,
+}
+
+impl Nulls {
+    fn of(table: &Table, column: &Column, seed: Seed) -> Option<Self> {
+        let draws = Draws::new(seed, &["nulls", &table.name, &column.name]);
+        (column.nulls > 0.0).then_some(Self { share: column.nulls, draws })
+    }
+
+    fn fill(&self, column: &dyn Fill, segments: Segments, data: &mut ColumnData) {
+        let (mut values, mut nulls) = match taken(data) {
+            ColumnData::Nullable(values, nulls) => (values, nulls),
+            values => (Box::new(values), Vec::new()),
+        };
+        nulls.clear();
+        let rows = segments.clone().flat_map(Segment::row_indexes);
+        nulls.extend(rows.map(|row| self.draws.unit(row) < self.share));
+        column.fill(segments, &mut values);
+        *data = ColumnData::Nullable(values, nulls);
+    }
 }
 
 /// Creates the row generators of all tables.
@@ -30,6 +58,7 @@ pub(crate) fn rows_of(tables: &[Table], entities: &[Attributes], seed: Seed) -> 
     let rows = |table: &Table| TableRows {
         layout: table.layout(entities, seed),
         columns: table.columns.iter().map(|column| all.column(table, column)).collect(),
+        nulls: table.columns.iter().map(|column| Nulls::of(table, column, seed)).collect(),
     };
     tables.iter().map(rows).collect()
 }
@@ -70,8 +99,13 @@ impl TableRows {
         batch.first_row = first_row;
         batch.rows = rows;
         batch.columns.resize_with(self.columns.len(), || ColumnData::Integer(Vec::new()));
-        for (column, data) in self.columns.iter().zip(&mut batch.columns) {
-            column.fill(self.layout.segments(first_row, rows), data);
+        let columns = self.columns.iter().zip(&self.nulls);
+        for ((column, nulls), data) in columns.zip(&mut batch.columns) {
+            let segments = self.layout.segments(first_row, rows);
+            match nulls {
+                Some(nulls) => nulls.fill(column.as_ref(), segments, data),
+                None => column.fill(segments, data),
+            }
         }
     }
 
@@ -80,7 +114,7 @@ impl TableRows {
         self.columns.iter().map(|column| column.extremes()).collect()
     }
 
-    /// The value of one row in one column; `None` if there is no such column.
+    /// The value of one row in one column, or the one that it would have if it is not null; `None` if there is no such column.
     pub(crate) fn cell(&self, column: usize, row: u64) -> Option<ColumnData> {
         let mut data = ColumnData::Integer(Vec::new());
         self.columns.get(column)?.fill(self.layout.segments(row, 1), &mut data);

@@ -54,7 +54,14 @@ fn long_schemas_of_public_projects_run_on_postgresql_without_an_edit() {
                       JOIN pg_namespace AS n ON n.oid = relnamespace WHERE relkind IN ('r', 'p')
                       AND NOT relispartition AND nspname !~ '^pg_|^information'";
         for table in server.sql(&name, tables).lines() {
-            loaded(&place, &url, table);
+            let copy = loaded(&place, &url, table);
+            let original = table.replace('.', "\".\"");
+            let widths = format!(
+                "SELECT (SELECT avg(pg_column_size(t.*)) FROM {copy} t) /
+                 (SELECT avg(pg_column_size(t.*)) FROM \"{original}\" t)"
+            );
+            let ratio: f64 = server.sql(&name, &widths).trim().parse().unwrap();
+            assert!((0.9..1.1).contains(&ratio), "{name} {table}: {ratio}");
         }
     }
 }

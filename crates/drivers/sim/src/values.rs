@@ -191,6 +191,10 @@ fn keep(column: &mut ColumnData, cut: usize, rows: usize) {
         ColumnData::TextDictionary(words) | ColumnData::ObjectDictionary(words) => {
             part(&mut words.codes, cut, rows);
         }
+        ColumnData::Nullable(values, nulls) => {
+            keep(values, cut, rows);
+            part(nulls, cut, rows);
+        }
     }
 }
 
@@ -212,6 +216,11 @@ fn change(column: &mut ColumnData, at: usize) {
             let count = u32::try_from(words.values.len()).unwrap_or(1).max(1);
             words.codes[at] = (words.codes[at] + 1) % count;
         }
+        ColumnData::Nullable(values, nulls) => {
+            if !std::mem::take(&mut nulls[at]) {
+                change(values, at);
+            }
+        }
     }
 }
 
@@ -224,6 +233,10 @@ fn swap(column: &mut ColumnData, at: usize) {
         ColumnData::Text(values) => values.swap(at, at + 1),
         ColumnData::TextDictionary(words) | ColumnData::ObjectDictionary(words) => {
             words.codes.swap(at, at + 1);
+        }
+        ColumnData::Nullable(values, nulls) => {
+            swap(values, at);
+            nulls.swap(at, at + 1);
         }
     }
 }

@@ -483,7 +483,7 @@ impl<'c> Insert<'c> {
                 self.columns
             ));
         }
-        let misfit = |column: &ColumnData| match column {
+        let misfit = |column: &ColumnData| match column.values() {
             ColumnData::Integer(v) | ColumnData::TimestampMs(v) => v.len() != batch.rows,
             ColumnData::Float(v) => v.len() != batch.rows,
             ColumnData::Boolean(v) => v.len() != batch.rows,
@@ -491,6 +491,7 @@ impl<'c> Insert<'c> {
             ColumnData::TextDictionary(d) | ColumnData::ObjectDictionary(d) => {
                 d.codes.len() != batch.rows || d.codes.iter().any(|c| entry(d, *c).is_none())
             }
+            ColumnData::Nullable(..) => true,
         };
         match batch.columns.iter().position(misfit) {
             Some(column) => {
@@ -556,6 +557,10 @@ fn bind(
         ColumnData::TextDictionary(d) | ColumnData::ObjectDictionary(d) => {
             statement.raw_bind_parameter(place, entry(d, d.codes[row]))
         }
+        ColumnData::Nullable(..) if column.is_null(row) => {
+            statement.raw_bind_parameter(place, rusqlite::types::Null)
+        }
+        ColumnData::Nullable(values, _) => bind(statement, place, values, row),
     }
 }
 

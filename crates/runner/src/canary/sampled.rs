@@ -97,6 +97,10 @@ pub(super) fn extreme_values(workload: &Workload, table: usize) -> Vec<Vec<Value
 /// Replaces the value of one row in a column by another value of its type.
 pub(super) fn set(data: &mut ColumnData, value: &Value) {
     match (data, value) {
+        (ColumnData::Nullable(values, nulls), value) => {
+            *nulls = vec![*value == Value::Null];
+            set(values, value);
+        }
         (ColumnData::Integer(all), Value::Integer(value))
         | (ColumnData::TimestampMs(all), Value::TimestampMs(value)) => *all = vec![*value],
         (ColumnData::Float(all), Value::Float(value)) => *all = vec![*value],

@@ -163,7 +163,7 @@ fn value_bytes(batch: &RowBatch) -> u64 {
     batch
         .columns
         .iter()
-        .map(|column| match column {
+        .map(|column| match column.values() {
             ColumnData::Integer(values) | ColumnData::TimestampMs(values) => 8 * values.len(),
             ColumnData::Float(values) => 8 * values.len(),
             ColumnData::Boolean(values) => values.len(),
@@ -172,6 +172,7 @@ fn value_bytes(batch: &RowBatch) -> u64 {
                 let text = |code: &u32| coded.values.get(usize::try_from(*code).ok()?);
                 coded.codes.iter().filter_map(text).map(|text| text.len()).sum()
             }
+            ColumnData::Nullable(..) => 0,
         })
         .sum::<usize>() as u64
 }

@@ -78,13 +78,17 @@ fn audited_again(job: &Job, target: Arc<dyn Target>, root: &Path) -> RunRecord {
     audit_stored(request, Rc::new(Silent), interrupts).unwrap()
 }
 
+fn dialect_of(database: &Database) -> &'static str {
+    match database {
+        Database::MariaDb(_) => "mysql",
+        Database::Sqlite(_) => "sqlite",
+        _ => "postgresql",
+    }
+}
+
 /// Runs on columns of a database at both levels that check values, audits again, and finds nothing wrong.
 fn assert_healthy(database: &Database, columns: &[(&str, &str, &str)]) -> RunRecord {
-    let dialect = match database {
-        Database::MariaDb(_) => "mysql",
-        _ => "postgresql",
-    };
-    let text = typed(dialect, columns);
+    let text = typed(dialect_of(database), columns);
     let mut first = None;
     for level in [AuditLevel::Sums, AuditLevel::Full] {
         let root = tempfile::tempdir().unwrap();
@@ -281,11 +285,7 @@ fn refusal_of(
     columns: &[(&str, &str, &str)],
     changed: impl Fn(Job) -> Job,
 ) -> String {
-    let dialect = match database {
-        Database::MariaDb(_) => "mysql",
-        Database::Sqlite(_) => "sqlite",
-        _ => "postgresql",
-    };
+    let dialect = dialect_of(database);
     let root = tempfile::tempdir().unwrap();
     let job = Job {
         stop: StopRule { rows: Some(40_000), ..StopRule::default() },
@@ -571,4 +571,37 @@ fn a_type_that_returns_different_text_is_omitted_without_a_finding() {
         let tamper = "UPDATE typed SET q = q + 1 WHERE id = 7";
         assert_altered(database, "postgresql", &columns, tamper);
     });
+}
+
+#[test]
+fn rows_without_a_value_are_written_and_verified() {
+    let nullable = |lines: &str| format!("{lines}\nnulls = 0.3");
+    let columns = [
+        ("a", nullable(TIMES), "timestamp"),
+        ("b", nullable(FLOATS), "double precision"),
+        ("c", nullable(&words("\"x\", \"y\"")), "varchar(9)"),
+        ("d", nullable("type = \"text\"\ngenerator = \"text\"\nlength = 9"), "text"),
+        (
+            "e",
+            nullable("type = \"boolean\"\ngenerator = \"choice\"\nvalues = [true, false]"),
+            "boolean",
+        ),
+    ];
+    let columns: Vec<_> =
+        columns.iter().map(|(name, lines, of)| (*name, lines.as_str(), *of)).collect();
+    let check = |database: &Database| {
+        // SQLite keeps times as integers, and MariaDB's need a declaration to have none.
+        let columns =
+            if matches!(database, Database::Postgres(_)) { &*columns } else { &columns[1..] };
+        assert_healthy(database, columns);
+        for (tamper, null) in [("d = 'other'", "d IS NULL"), ("d = NULL", "d IS NOT NULL")] {
+            let first = answer(database, &format!("SELECT min(id) FROM typed WHERE {null}"));
+            let tamper = format!("UPDATE typed SET {tamper} WHERE id = {first}");
+            assert_altered(database, dialect_of(database), columns, &tamper);
+        }
+    };
+    on(Database::postgres(), |database, _| check(database));
+    on(Database::mariadb(), |database, _| check(database));
+    let root = tempfile::tempdir().unwrap();
+    check(&Database::sqlite(root.path()));
 }

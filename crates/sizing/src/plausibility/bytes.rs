@@ -103,6 +103,7 @@ fn column_bytes(column: &ColumnData) -> usize {
         ColumnData::Text(values) => texts(&mut values.iter().map(|value| value.len() + 2)),
         ColumnData::TextDictionary(values) => dictionary(values, 2),
         ColumnData::ObjectDictionary(values) => dictionary(values, 0),
+        ColumnData::Nullable(values, _) => column_bytes(values),
     }
 }
 

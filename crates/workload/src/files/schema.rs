@@ -139,7 +139,8 @@ fn entity() -> Value {
 }
 
 fn table() -> Value {
-    let columns = alternatives(&[PLAIN, OF_COLUMNS], true, &[]);
+    let nulls = ("nulls", shape(Shape::Float), false);
+    let columns = alternatives(&[PLAIN, OF_COLUMNS], true, &[nulls]);
     let two = json!({
         "type": "array", "items": { "type": "string" }, "minItems": 2, "maxItems": 2,
     });

@@ -80,6 +80,9 @@ fn read_column(
 ) -> Column {
     let name = of.named("column", &table.columns, &format!("table `{}`", table.name));
     let kind = read_column_type(&of);
+    let nulls = of.float("nulls", Some(0.0));
+    let message = format!("`nulls` of {} is {nulls}", of.place);
+    of.check_at("nulls", (0.0..=1.0).contains(&nulls), message, "a share of the rows, from 0 to 1");
     let generator = kind.and_then(|kind| {
         let scope = Scope {
             kind,
@@ -99,6 +102,7 @@ fn read_column(
     Column {
         name,
         kind: kind.unwrap_or(ColumnType::Integer),
+        nulls,
         generator: generator.unwrap_or(ColumnGenerator::Plain(Plain::nothing())),
     }
 }

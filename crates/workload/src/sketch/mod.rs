@@ -137,7 +137,8 @@ fn write_column(out: &mut String, name: &str, table: &TableShape, column: &Colum
     );
     if column.nulls > 0 {
         let (nulls, rows) = (count(column.nulls), count(table.rows));
-        let _ = writeln!(out, "# {nulls} of {rows} rows have none here; these all have one");
+        let _ = writeln!(out, "# {nulls} of {rows} rows have no value");
+        let _ = writeln!(out, "nulls = {}", share(column.nulls, table.rows));
     }
     let listed = count(column.common.len() as u64);
     if column.sampled && !looks_like_uuid(column) && column.distinct > LISTED_MAX {
@@ -150,6 +151,12 @@ fn write_column(out: &mut String, name: &str, table: &TableShape, column: &Colum
     for path in left_out_fields(column) {
         let _ = writeln!(out, "# left out: {}", foreign(&path, SHOWN_MAX));
     }
+}
+
+/// A share with four digits, such as `0.3333`; not 0.
+fn share(part: u64, all: u64) -> String {
+    let digits = (u128::from(part) * 10_000 / u128::from(all.max(1))).clamp(1, 10_000);
+    format!("{}.{:04}", digits / 10_000, digits % 10_000)
 }
 
 fn write_left_out(out: &mut String, table: &TableShape, column: &ColumnShape) {
@@ -445,7 +452,7 @@ fn steps(column: &ColumnShape, rows: u64, alone: bool) -> Option<(i64, u64)> {
 /// Whether its generator is a timeline whose times differ.
 fn is_timeline(column: &ColumnShape) -> bool {
     let is_time = column.kind == Some(ColumnType::Timestamp) && column.declared != "date";
-    is_time && ends(column).is_some()
+    is_time && column.nulls == 0 && ends(column).is_some()
 }
 
 fn looks_like_uuid(column: &ColumnShape) -> bool {
@@ -540,7 +547,7 @@ fn described(column: &ColumnShape, rows: u64) -> Options {
             named("uniform", [("min", format!("{min:?}")), ("max", format!("{max:?}"))])
         }
         Some(ColumnType::Boolean) => named("choice", [("values", "[true, false]".to_owned())]),
-        _ if looks_like_uuid(column) => named("uuid", []),
+        _ if looks_like_uuid(column) => uuid(column, rows),
         // Repeated values.
         _ if column.distinct.saturating_mul(5) < rows && column.distinct > 0 => {
             let size =
@@ -553,6 +560,22 @@ fn described(column: &ColumnShape, rows: u64) -> Options {
             let least = column.lengths.0.min(most);
             named("text", [("least", least.to_string()), ("length", most.to_string())])
         }
+    }
+}
+
+/// UUIDs of version 7 with the times of the sample's, or random ones.
+fn uuid(column: &ColumnShape, rows: u64) -> Options {
+    let time = |end: &Option<String>| {
+        let uuid = end.as_ref().filter(|uuid| uuid.as_bytes().get(14) == Some(&b'7'))?;
+        i64::from_str_radix(&uuid.get(..13)?.replace('-', ""), 16).ok()
+    };
+    match (time(&column.min), time(&column.max)) {
+        (Some(min), Some(max)) if min <= max => {
+            let between = (max.abs_diff(min) / rows.saturating_sub(1).max(1)).max(1);
+            let start = quoted(&crate::parameter::format_timestamp(min));
+            named("uuid7", [("start", start), ("interval", quoted(&format!("{between}ms")))])
+        }
+        _ => named("uuid", []),
     }
 }
 

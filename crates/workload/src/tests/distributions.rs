@@ -359,3 +359,18 @@ fn uuids_are_random_but_for_version_and_variant() {
     }
     assert_eq!(fixed.map(|bit| ones[bit] / 100_000), [0, 1, 0, 0, 1, 0]);
 }
+
+#[test]
+fn uuids_of_version_7_begin_with_their_time() {
+    let lines = r#""uuid7", start = "2024-01-01T00:00:00Z", interval = "250ms""#;
+    let batch = rows("text", lines, 1_000);
+    let all = texts(&batch);
+    assert!(all.is_sorted());
+    for (row, text) in (0..).zip(all) {
+        let ms = i64::from_str_radix(&text[..13].replace('-', ""), 16).unwrap();
+        assert_eq!((ms, &text[14..15]), (1_704_067_200_000 + row * 250, "7"));
+        assert!("89ab".contains(&text[19..20]), "{text}");
+    }
+    let different: std::collections::BTreeSet<&str> = all.iter().map(|text| &text[15..]).collect();
+    assert_eq!(different.len(), 1_000);
+}

@@ -26,6 +26,7 @@ fn row(batch: &RowBatch, row: usize) -> Vec<String> {
         ColumnData::TextDictionary(of) | ColumnData::ObjectDictionary(of) => {
             of.values[usize::try_from(of.codes[row]).unwrap()].to_string()
         }
+        ColumnData::Nullable(..) => panic!("{column:?}"),
     };
     batch.columns.iter().map(value).collect()
 }

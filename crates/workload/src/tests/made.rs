@@ -269,3 +269,39 @@ proptest! {
         prop_assert_eq!(many.lines().last().unwrap(), one);
     }
 }
+
+/// A table `t` with a number and a text, a part of whose rows have none.
+fn with_nulls(nulls: &str) -> String {
+    format!(
+        "format = 1\nname = \"n\"\nversion = 1\nsummary = \"nulls\"\n\
+         [[tables.t.columns]]\nname = \"id\"\ntype = \"bigint\"\ngenerator = \"sequence\"\n\
+         [[tables.t.columns]]\nname = \"no te\"\ntype = \"text\"\ngenerator = \"text\"\nlength = 9\n{nulls}\n\
+         [tables.t]\nleft_out = [\"x\"]\n\
+         [tables.t.create]\nsqlite = \"CREATE TABLE t (id, \\\"no te\\\", x)\"\n[tables.t.key]\nsqlite = \"id\"\n\
+         [ops.insert]\ninsert = \"t\"\nbatch = 10\n"
+    )
+}
+
+#[test]
+fn a_share_of_the_rows_has_no_value_and_the_others_keep_theirs() {
+    let rows = |nulls: &str| {
+        let workload = parsed(&with_nulls(nulls)).instantiate(&[].into(), Seed(1)).unwrap();
+        assert_eq!(workload.columns_left_out(), ["t.x"]);
+        let batch = workload.row_batch(0, 0, 10_000);
+        // A row is the same in any batch.
+        let parts = [workload.row_batch(0, 0, 3_333), workload.row_batch(0, 3_333, 6_667)];
+        let values = |batch: &RowBatch| -> Vec<Value> {
+            (0..batch.rows).map(|row| batch.columns[1].value(row)).collect()
+        };
+        assert_eq!(values(&batch), parts.iter().flat_map(values).collect::<Vec<_>>());
+        values(&batch)
+    };
+    let (some, all) = (rows("nulls = 0.25"), rows(""));
+    let nulls = some.iter().filter(|value| **value == Value::Null).count();
+    // A quarter, within five deviations of √(10,000 · ¼ · ¾).
+    assert!((2_284..2_717).contains(&nulls), "{nulls}");
+    let mut both = some.iter().zip(&all);
+    assert!(both.all(|(some, all)| *some == Value::Null || some == all));
+    assert!(all.iter().all(|value| *value != Value::Null));
+    assert!(rows("nulls = 1.0").iter().all(|value| *value == Value::Null));
+}

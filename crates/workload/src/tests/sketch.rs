@@ -95,6 +95,22 @@ fn a_sketch_is_a_valid_workload_that_resembles_the_table() {
 }
 
 #[test]
+fn rows_without_a_value_and_uuids_with_a_time_are_like_those_of_the_table() {
+    let mut table = orders();
+    table.columns[5].nulls = 250;
+    let uuid = |part: &str| Some(format!("018cc251-{part}-7000-8000-000000000000"));
+    (table.columns[4].min, table.columns[4].max) = (uuid("f400"), uuid("f7e7"));
+    let text = sketch(&table);
+    for part in [
+        "# 250 of 1,000 rows have no value\nnulls = 0.2500\n",
+        "generator = \"uuid7\"\nstart = \"2024-01-01T00:00:00Z\"\ninterval = \"1ms\"",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    parsed(&text);
+}
+
+#[test]
 fn names_are_in_the_quotes_of_the_target() {
     let table = TableShape { quote: '`', ..orders() };
     let text = sketch(&table);

@@ -136,6 +136,8 @@ fn put_batch(
 struct Column<'b> {
     native: NativeType,
     nullable: bool,
+    /// Which rows have no value; empty if all have one.
+    nulls: &'b [bool],
     /// Precedes a value as text: a comma, and the name of the column.
     key: Vec<u8>,
     values: Values<'b>,
@@ -169,7 +171,10 @@ fn put_rows(
         }
         for column in &found {
             if column.nullable {
-                out.push(0);
+                out.push(u8::from(column.is_null(row)));
+            }
+            if column.is_null(row) {
+                continue;
             }
             column.put_binary(out, row, words)?;
         }
@@ -184,7 +189,14 @@ fn found_column<'b>(
 ) -> Option<Column<'b>> {
     let (position, attribute) = column.source.place();
     let rows = ..batch.rows;
-    let values = match batch.columns.get(position)? {
+    let data = batch.columns.get(position)?;
+    let nulls = match data {
+        ColumnData::Nullable(_, nulls) if column.nullable => nulls.as_slice(),
+        ColumnData::Nullable(..) => return None,
+        _ => &[],
+    };
+    let values = match data.values() {
+        ColumnData::Nullable(..) => return None,
         ColumnData::Integer(values) | ColumnData::TimestampMs(values) => {
             Values::Integers(values.get(rows)?)
         }
@@ -198,10 +210,14 @@ fn found_column<'b>(
     let mut key = vec![b','];
     put_json_text(&mut key, &column.name);
     key.push(b':');
-    Some(Column { native: column.native, nullable: column.nullable, key, values })
+    Some(Column { native: column.native, nullable: column.nullable, nulls, key, values })
 }
 
 impl Column<'_> {
+    fn is_null(&self, row: usize) -> bool {
+        self.nulls.get(row) == Some(&true)
+    }
+
     fn put_binary(&self, out: &mut Vec<u8>, row: usize, words: &Words) -> Option<()> {
         match &self.values {
             Values::Integers(values) => {
@@ -242,6 +258,10 @@ fn put_object(out: &mut Vec<u8>, columns: &[Column<'_>], row: usize, words: &Wor
     let begin = out.len();
     for column in columns {
         out.extend_from_slice(&column.key);
+        if column.is_null(row) {
+            out.extend_from_slice(b"null");
+            continue;
+        }
         column.put_json(out, row, words)?;
     }
     // Replaces the first comma.

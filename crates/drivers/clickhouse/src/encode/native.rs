@@ -30,11 +30,15 @@ pub(super) fn put_column(
 ) -> Option<()> {
     put_text(out, &column.name);
     put_text(out, &column.declared);
-    if column.nullable {
-        out.resize(out.len() + batch.rows, 0);
-    }
     let (position, attribute) = column.source.place();
-    match batch.columns.get(position)? {
+    let data = batch.columns.get(position)?;
+    if column.nullable {
+        out.extend((0..batch.rows).map(|row| u8::from(data.is_null(row))));
+    } else if matches!(data, ColumnData::Nullable(..)) {
+        return None;
+    }
+    match data.values() {
+        ColumnData::Nullable(..) => None,
         ColumnData::Integer(values) | ColumnData::TimestampMs(values) => {
             put_integers(out, column.native, values.get(..batch.rows)?)
         }

@@ -235,7 +235,8 @@ fn put_cell(
     dictionary: Option<&QuotedDictionary>,
     row: usize,
 ) {
-    let there = match column {
+    let there = match column.values() {
+        _ if column.is_null(row) => None,
         ColumnData::Integer(values) | ColumnData::TimestampMs(values) => {
             values.get(row).map(|value| put_integer(out, *value))
         }
@@ -253,6 +254,7 @@ fn put_cell(
             .get(row)
             .and_then(|code| coded.values.get(usize::try_from(*code).ok()?))
             .map(|text| out.extend_from_slice(text.as_bytes())),
+        ColumnData::Nullable(..) => None,
     };
     if there.is_none() {
         out.extend_from_slice(b"null");
@@ -274,7 +276,7 @@ impl QuotedDictionaries {
     fn learn(&mut self, batch: &RowBatch) {
         self.0.resize_with(batch.columns.len(), || None);
         for (column, quoted) in batch.columns.iter().zip(&mut self.0) {
-            let ColumnData::TextDictionary(coded) = column else {
+            let ColumnData::TextDictionary(coded) = column.values() else {
                 continue;
             };
             let cached =

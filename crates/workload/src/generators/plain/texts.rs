@@ -480,26 +480,47 @@ impl Make for Constant {
     }
 }
 
-/// `uuid`: UUIDs of version 4.
+/// `uuid`: UUIDs of version 4, or of version 7.
 ///
-/// It has no options; only its name is part of fingerprints.
+/// For version 4, only its name is part of fingerprints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Uuid {
     Uuid,
+    /// The time of the n-th one is start + n · interval, in milliseconds since 1970.
+    Uuid7 {
+        start: i64,
+        /// At least 1.
+        interval: i64,
+    },
 }
 
 impl Make for Uuid {
-    const SPECS: &'static [Spec] = specs!("uuid", "a UUID of version 4", TEXT, [;];);
+    const SPECS: &'static [Spec] = specs!(
+        "uuid", "a UUID of version 4", TEXT, [;];
+        "uuid7", "a UUID of version 7, whose time is start + number × interval", TEXT,
+        ["start": Timestamp, "interval": Duration;];
+    );
 
-    fn read(_: &Section<'_>, _: &str, _: ColumnType) -> Option<Self> {
-        Some(Self::Uuid)
+    fn read(of: &Section<'_>, name: &str, _: ColumnType) -> Option<Self> {
+        if name == "uuid" {
+            return Some(Self::Uuid);
+        }
+        let (start, interval) = (of.timestamp("start"), of.positive("interval", None));
+        of.good(Self::Uuid7 { start, interval })
     }
 
-    /// The n-th UUID (RFC 9562): 122 random bits.
+    /// The n-th UUID (RFC 9562): 122 random bits, or 48 bits of time and 74 random ones.
     fn text(&self, draws: &Draws, n: u64) -> String {
         let high = draws.word(n.wrapping_mul(2)) & !0xf000;
-        let high = high | 0x4000;
+        let high = match self {
+            Self::Uuid => high | 0x4000,
+            Self::Uuid7 { start, interval } => {
+                let since = i64::try_from(n).map_or(i64::MAX, |n| n.saturating_mul(*interval));
+                let ms = start.saturating_add(since).cast_unsigned();
+                ms << 16 | high & 0xfff | 0x7000
+            }
+        };
         let low = draws.word(n.wrapping_mul(2).wrapping_add(1)) & !(0b11 << 62) | (0b10 << 62);
         format!(
             "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
