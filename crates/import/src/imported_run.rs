@@ -178,6 +178,7 @@ impl ParsedLatency {
             count: count.saturating_add(beyond),
             beyond,
             waited: None,
+            waits: None,
             mean: of("mean").filter(|_| beyond == 0),
             p50: of("p50"),
             p90: of("p90"),

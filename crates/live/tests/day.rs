@@ -266,6 +266,7 @@ fn line(second: u64, [phase, stream, op]: [&str; 3], latency: &str) -> JournalLi
         latency: latency.to_owned(),
         max_ns: Nanos::from_millis(39).0,
         beyond: 1,
+        waits: None,
     }
 }
 

@@ -68,6 +68,10 @@ pub struct LatencySummary {
     /// Minimum time that each of those was waited for; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited: Option<u64>,
+    /// The time that each of those was waited for, 0 if unknown, encoded like the histograms of a result; absent if none
+    /// is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<String>,
     /// Mean; absent when `beyond` is not 0, as it would be infinite.
     pub mean: Option<u64>,
     /// Median.
@@ -133,9 +137,10 @@ impl LatencyHistogram {
     #[inline]
     pub fn record_beyond(&mut self, n: u64, waited: Nanos) {
         if n > 0 {
-            let waits = self.waits.get_or_insert_with(|| allocate(COARSE_DIGITS, waited.0));
+            let waited = waited.min(LONGEST).0;
+            let waits = self.waits.get_or_insert_with(|| allocate(COARSE_DIGITS, waited));
             // It resizes itself, as that of the finite latencies does; saturation would keep its first size.
-            if waits.record_n(waited.min(LONGEST).0, n).is_err() {
+            if waits.record_n(waited, n).is_err() {
                 waits.saturating_record_n(0, n);
             }
         }
@@ -242,6 +247,7 @@ impl LatencyHistogram {
             count: self.count(),
             beyond: self.beyond(),
             waited: Some(self.waited().0).filter(|waited| *waited > 0),
+            waits: self.encode_waits(),
             mean: self.mean(),
             p50: next(),
             p90: next(),
@@ -259,11 +265,40 @@ impl LatencyHistogram {
     ///
     /// Empty, and not decodable, if a count exceeds `i64::MAX`.
     pub fn encode(&self) -> String {
-        let mut payload = Vec::new();
-        match V2DeflateSerializer::new().serialize(self.inner(), &mut payload) {
-            Ok(_) => STANDARD.encode(payload),
-            Err(_) => String::new(),
+        encode(self.inner())
+    }
+
+    /// The times that ops at +∞ were waited for, like [`Self::encode`]; absent if none is known.
+    pub fn encode_waits(&self) -> Option<String> {
+        let waits = self.waits.as_ref().filter(|waits| waits.max() > 0)?;
+        // Equal counts give an equal text, whatever memory is allocated.
+        let mut plain = allocate(COARSE_DIGITS, waits.max());
+        plain.add(waits).is_ok().then(|| encode(&plain))
+    }
+
+    /// Adds ops at +∞ with the text of [`Self::encode_waits`], or, without it, with this minimum of their waiting times.
+    ///
+    /// # Errors
+    /// If the text is not such a payload, or of another number of ops.
+    pub fn decode_waits(
+        &mut self,
+        text: Option<&str>,
+        beyond: u64,
+        least: Nanos,
+    ) -> Result<(), HistogramError> {
+        let Some(text) = text else {
+            self.record_beyond(beyond, least);
+            return Ok(());
+        };
+        let (_, waits) = decode_own(text)?;
+        if waits.len() != beyond {
+            let found = format!("{} times that were waited for, of {beyond} ops", waits.len());
+            return Err(HistogramError::Payload(found));
         }
+        for (waited, n) in lower_bins(&waits) {
+            self.record_beyond(n, Nanos(waited));
+        }
+        Ok(())
     }
 
     /// Decodes the text of [`Self::encode`], and adds the ops at +∞ and the exact maximum from its summary. An empty
@@ -277,7 +312,8 @@ impl LatencyHistogram {
         } else {
             Self::decode(text)?
         };
-        histogram.record_beyond(summary.beyond, Nanos(summary.waited.unwrap_or(0)));
+        let least = Nanos(summary.waited.unwrap_or(0));
+        histogram.decode_waits(summary.waits.as_deref(), summary.beyond, least)?;
         let is_exact = summary.beyond == 0;
         if let Some(max) = summary.max.filter(|max| is_exact && *max < histogram.greatest.0) {
             histogram.greatest = Nanos(max);
@@ -360,6 +396,14 @@ impl PartialEq for LatencyHistogram {
             && self.beyond() == other.beyond()
             && ours.len() == theirs.len()
             && bins(ours).eq(bins(theirs))
+    }
+}
+
+fn encode(histogram: &Histogram<u64>) -> String {
+    let mut payload = Vec::new();
+    match V2DeflateSerializer::new().serialize(histogram, &mut payload) {
+        Ok(_) => STANDARD.encode(payload),
+        Err(_) => String::new(),
     }
 }
 

@@ -195,7 +195,10 @@ fn a_percentile_among_ops_that_never_ended_is_bounded_by_their_own_waiting() {
     let mut both = LatencyHistogram::coarse();
     both.merge(&histogram);
     both.merge(&histogram);
-    for histogram in [&histogram, &both] {
+    let summary = histogram.summary();
+    let stored = LatencyHistogram::of_summary(&histogram.encode(), &summary).unwrap();
+    assert_eq!(stored.summary(), summary);
+    for histogram in [&histogram, &both, &stored] {
         let p99 = Nanos(histogram.summary().p99.unwrap()).as_secs_f64();
         // Of 1,000 ops, the 990th has waited for 890 ms. A bound is rounded down.
         assert!((0.88..=0.89).contains(&p99), "{p99}");

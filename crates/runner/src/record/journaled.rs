@@ -221,6 +221,7 @@ pub(crate) fn journal_line(delta: &IntervalDelta, names: [String; 3]) -> Journal
         latency,
         max_ns: delta.latency.greatest().0,
         beyond: delta.latency.beyond(),
+        waits: delta.latency.encode_waits(),
     }
 }
 
@@ -232,7 +233,10 @@ pub(crate) fn delta_of(line: &JournalLine) -> IntervalDelta {
         let exact = Nanos(if is_known { line.max_ns } else { u64::MAX });
         latency.merge(&histogram.with_greatest(exact));
     }
-    latency.record_beyond(line.beyond, Nanos::ZERO);
+    let waits = line.waits.as_deref();
+    if latency.decode_waits(waits, line.beyond, Nanos::ZERO).is_err() {
+        latency.record_beyond(line.beyond, Nanos::ZERO);
+    }
     IntervalDelta {
         offered: line.offered,
         sent: line.sent,

@@ -68,6 +68,11 @@ pub struct JournalLine {
     pub max_ns: u64,
     /// Ops whose latency ranks as infinite.
     pub beyond: u64,
+    /// The time that each of them was waited for, as encoded by [`LatencyHistogram::encode_waits`].
+    ///
+    /// [`LatencyHistogram::encode_waits`]: highwater_model::histogram::LatencyHistogram::encode_waits
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<String>,
 }
 
 /// The lines of one kind (no kind has all fields of another); a truncated line is omitted.
