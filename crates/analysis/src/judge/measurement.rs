@@ -366,6 +366,11 @@ fn contradiction(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<
 }
 
 fn nothing_acknowledged(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
+    // Whoever stopped it before knows why.
+    let is_stopped = || record.incidents.iter().any(|of| of.kind == IncidentKind::Interrupted);
+    if measured.is_empty() && is_stopped() {
+        return None;
+    }
     let mut places: Vec<String> = measured
         .iter()
         .filter(|stream| stream.acknowledged() == 0 && stream.answered() == 0)

@@ -305,8 +305,15 @@ pub fn signals() -> Result<Interrupts, UserError> {
 pub fn stops() -> Result<Stops, UserError> {
     let mut signals = all();
     if !signals.is_listening {
-        ctrlc::set_handler(|| all().arrive())
-            .map_err(|error| UserError::usage(format!("cannot listen for interrupts: {error}")))?;
+        ctrlc::set_handler(|| {
+            let urgent = all().arrive();
+            terminal::note(if urgent {
+                "stopping at once: no audit\n"
+            } else {
+                "stopping: open ops end, then the audit; Ctrl-C again stops at once\n"
+            });
+        })
+        .map_err(|error| UserError::usage(format!("cannot listen for interrupts: {error}")))?;
         signals.is_listening = true;
     }
     Ok(signals.open())
@@ -329,9 +336,11 @@ impl Signals {
         Stops { interrupter, interrupts }
     }
 
-    fn arrive(&mut self) {
+    /// Whether everything is to stop at once.
+    fn arrive(&mut self) -> bool {
         self.arrived = (self.arrived + 1).min(URGENT);
         self.interrupters.iter().for_each(Interrupter::interrupt);
+        self.arrived == URGENT
     }
 }
 

@@ -38,6 +38,7 @@ fn ctrl_c_or_a_polite_request_to_end_drains_audits_and_keeps_the_record() {
         let called = interrupted(&place, LONG, "  measure  ", signals);
         called.prints(" [interrupted]\n");
         called.prints("\ndata           clean ");
+        assert!(called.stderr.contains("stopping: open ops end, then the audit"), "{called:?}");
     }
 }
 
