@@ -431,6 +431,20 @@ pub struct Header {
     pub settings_file: Option<String>,
 }
 
+impl Header {
+    /// The URLs of a run's targets. A file in the directory of this record is a database that was made for it: of that,
+    /// only the scheme, which makes another one.
+    pub fn targets(&self, run: &RunRecord) -> Vec<String> {
+        let urls = run.target.urls.iter().map(|url| match url.split_once(':') {
+            Some((scheme, rest)) if !self.id.is_empty() && rest.contains(&self.id) => {
+                format!("{scheme}:")
+            }
+            _ => url.clone(),
+        });
+        urls.collect()
+    }
+}
+
 /// The command that created a record, as its settings. Running it again makes the same measurement.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandRecord {

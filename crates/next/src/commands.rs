@@ -106,19 +106,19 @@ impl CommandLine {
             return self;
         }
         let line = Self::typed(&experiment.header, run, true).without(OF_GROWTHS);
-        Self { name: name.to_owned(), targets: targets(&experiment.header, run), ..line }
+        Self { name: name.to_owned(), targets: experiment.header.targets(run), ..line }
     }
 
     fn of_run(run: &RunRecord) -> Self {
         let mut line = Self::typed(&run.header, run, true);
         if ["run", "load"].contains(&line.name.as_str()) {
             if line.has("interleave") {
-                line.targets = targets(&run.header, run);
+                line.targets = run.header.targets(run);
             }
             return line.without(OF_GROUPS);
         }
         line = line.turned("run").without(&[CLUSTER, "stream", THINK]);
-        line.targets = targets(&run.header, run);
+        line.targets = run.header.targets(run);
         for stream in &run.plan.definition.streams {
             line = line.and("stream", format!("{}@{}", stream.name, pace(stream)));
         }
@@ -134,7 +134,7 @@ impl CommandLine {
             (false, _) => named,
             // The cluster's nodes may have moved since.
             (true, true) => Vec::new(),
-            (true, false) => targets(header, run),
+            (true, false) => header.targets(run),
         };
         let mut flags = Vec::new();
         for name in command.settings.keys().filter(|name| !POSITIONALS.contains(&name.as_str())) {
@@ -457,7 +457,7 @@ pub(crate) fn show(directory: &str, rest: &str) -> String {
 
 /// Looks at the targets of a record.
 pub(crate) fn check(header: &Header, run: &RunRecord) -> String {
-    let targets = targets(header, run).into_iter().map(|url| quoted(&url));
+    let targets = header.targets(run).into_iter().map(|url| quoted(&url));
     format!("highwater check {}", targets.collect::<Vec<_>>().join(" "))
 }
 
@@ -541,16 +541,6 @@ fn flag(objective: &Objective) -> Option<(&'static str, String)> {
         Objective::Throughput { min } => ("min-rate", flag_rate(min.as_f64())),
         Objective::Cpu { max_ppm } => ("max-cpu", share(max_ppm)),
     })
-}
-
-/// The targets of a run; a file in its directory, or in that of its experiment, is replaced by a new one.
-fn targets(header: &Header, run: &RunRecord) -> Vec<String> {
-    let id = &header.id;
-    let urls = run.target.urls.iter().map(|url| match url.split_once(':') {
-        Some((scheme, rest)) if !id.is_empty() && rest.contains(id) => format!("{scheme}:"),
-        _ => url.clone(),
-    });
-    urls.collect()
 }
 
 /// The next of 1, 2, 5, 10 … milliseconds.

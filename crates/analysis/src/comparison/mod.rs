@@ -322,7 +322,7 @@ fn traits(record: RecordRef<'_>) -> Vec<Trait> {
         (Kind::Question, "kind of load", kind_of_load(record)),
         (Kind::Question, "plan", short(&run.plan.hash)),
         (Kind::Setting, "seed", run.plan.seed.0.to_string()),
-        (Kind::Setting, "target", run.target.urls.join(" ")),
+        (Kind::Setting, "target", record.header().targets(run).join(" ")),
         (Kind::Setting, "target version", run.target.version.clone()),
         (Kind::Setting, "Highwater", own_version),
         (Kind::Setting, "version of the tool", tool),

@@ -151,6 +151,23 @@ fn all_that_differs_is_listed() {
     assert_eq!(names, [id, "setting cache", "machine cores"]);
 }
 
+#[test]
+fn databases_that_were_made_for_their_runs_are_no_difference() {
+    let with_target = |id: &str, url: &str| {
+        let mut run = run(1.0, 1.0);
+        run.header.id = id.to_owned();
+        run.target.urls = vec![url.to_owned()];
+        run
+    };
+    let names = |url_of_b: &str| {
+        let a = with_target("001-a", "sqlite:highwater-runs/group/probes/001-a/bench.db");
+        let comparison = verdict_of(&[a], &[with_target("002-b", url_of_b)]);
+        comparison.differences.iter().map(|d| d.name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(names("sqlite:highwater-runs/group/probes/002-b/bench.db"), [""; 0]);
+    assert_eq!(names("sqlite:kept.db"), ["target"]);
+}
+
 /// The figures of a tuning's last run are not the tuning's.
 #[test]
 fn of_tunings_the_best_configurations_are_compared() {
