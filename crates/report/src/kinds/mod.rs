@@ -266,7 +266,8 @@ fn p99(record: RecordRef<'_>) -> Option<P99> {
         }
         Some(Question::Search(search)) => search::p99(search),
         Some(Question::Scale(scale)) => growth::p99(scale),
-        Some(Question::Tune(_) | Question::Group(_)) => None,
+        Some(Question::Tune(tune)) => tuning::p99(tune),
+        Some(Question::Group(_)) => None,
     }
 }
 

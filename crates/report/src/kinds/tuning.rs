@@ -16,13 +16,14 @@ use highwater_sizing::series::setting_of;
 use highwater_sizing::tables::axis::{along, base};
 use highwater_sizing::tables::{Table, tables};
 
+use super::P99;
 use super::run::load;
 use super::search::codes;
 use crate::answer::{Answer, HistoryAnswer, KeyFigure, plural, target_name, to_the_second};
 use crate::blocks::{Block, Report, Section};
 use crate::chart::Chart;
 use crate::figures;
-use crate::layout::{Remark, Row, list, or_absent};
+use crate::layout::{Remark, Row, latency, list, or_absent};
 use crate::plots::{self, axis_values, by, others};
 
 /// Maximum characters of a value, and of a fault.
@@ -179,6 +180,10 @@ fn best_so_far(tune: &TuneRecord) -> Answer {
 fn answer_of_best(tune: &TuneRecord, best: &BestConfiguration) -> Answer {
     let (found, reached) = (setting(tune, &best.at), figure(tune, best.figure));
     let mut keys = vec![KeyFigure::new("best", reached.clone(), found.clone())];
+    let p99 = p99(tune).map(|p99| latency(p99.ns, p99.is_at_least));
+    keys.extend(
+        p99.clone().map(|p99| KeyFigure::new("p99", p99, "the highest of its measurements")),
+    );
     let (interval, basis, caveat) = match &best.runner_up {
         None => ("no other configuration is valid".to_owned(), String::new(), None),
         Some(other) if other.is_tied => {
@@ -205,13 +210,21 @@ fn answer_of_best(tune: &TuneRecord, best: &BestConfiguration) -> Answer {
     };
     Answer {
         figure: found,
-        condition: format!("with {reached}"),
+        condition: list([format!("with {reached}")].into_iter().chain(p99), " at p99 "),
         caveat,
         interval,
         basis,
         keys,
         ..Answer::default()
     }
+}
+
+/// The highest p99 of the measurements of the best configuration that count.
+pub(super) fn p99(tune: &TuneRecord) -> Option<P99> {
+    let Some(TuneOutcome::Best(best)) = &tune.outcome else { return None };
+    let counting = tune.trials.iter().filter(|trial| trial.verdict == TrialVerdict::Counts);
+    let showed = counting.filter(|trial| trial.at == best.at).filter_map(|of| of.showed.as_ref());
+    showed.filter_map(|of| P99::new(of.p99_ns, of.p99_at_least)).max()
 }
 
 fn measured_again(tune: &TuneRecord) -> String {

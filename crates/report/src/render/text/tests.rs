@@ -8,12 +8,14 @@ use highwater_model::judgment::ReasonCode;
 use highwater_model::plan::Share;
 use highwater_model::record::{
     AuditStatus, CeilingBound, Change, ExperimentRecord, IncidentKind, InterventionRecord,
-    RecoveryRecord, RunRecord,
+    Question, RecoveryRecord, RunRecord,
 };
 use highwater_model::search::{
     Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchOutcome,
 };
-use highwater_model::tune::{BestConfiguration, RunnerUp, TrialPurpose, TuneAxis, TuneOutcome};
+use highwater_model::tune::{
+    BestConfiguration, RunObservations, RunnerUp, TrialPurpose, TuneAxis, TuneOutcome,
+};
 
 #[test]
 fn a_closed_run_without_problems() {
@@ -389,6 +391,32 @@ fn the_time_of_one_batch_counts_the_sessions_of_the_tuning() {
     };
     assert_eq!(times(8), ["15.4 ms", "40.4 ms", "200 ms"]);
     assert_eq!(times(1), ["1.92 ms", "5.05 ms", "25.0 ms"]);
+}
+
+/// A best throughput with a latency that nobody accepts is no best one.
+#[test]
+fn the_answer_of_a_tuning_has_the_highest_p99_of_its_measurements() {
+    let mut record = tuned(8);
+    let Question::Tune(tune) = &mut record.question else { panic!() };
+    for (trial, p99_ms) in tune.trials.iter_mut().zip([5, 80, 900]) {
+        let p99_ns = Some(p99_ms * fixture::MS);
+        trial.showed = Some(RunObservations { p99_ns, ..showed() });
+    }
+    let page = crate::html(RecordRef::from(&record)).replace('\u{a0}', " ");
+    let (_, head) = page.split_once("id=\"answer\"").unwrap();
+    let (head, _) = head.split_once("class=\"judgments\"").unwrap();
+    assert!(head.contains("with 198,000 rows/s at p99 80.0 ms"), "{head}");
+}
+
+fn showed() -> RunObservations {
+    RunObservations {
+        per_s_by_op: std::collections::BTreeMap::new(),
+        p99_ns: None,
+        p99_at_least: false,
+        target_cpu: None,
+        client_cpu: 0.1,
+        limit: None,
+    }
 }
 
 #[test]
