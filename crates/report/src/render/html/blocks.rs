@@ -216,6 +216,8 @@ const REACH: f64 = 4.0;
 /// Width of a drawing in pixels.
 const WIDTH: f64 = 240.0;
 const HEIGHT: f64 = 22.0;
+/// Radius of a dot, and half the size of a bar or an arrow.
+const DOT: f64 = 4.0;
 
 /// Every figure with its interval, oriented so that right is better. The unit is the smallest difference that matters,
 /// so that the gray zone is the same for all.
@@ -287,12 +289,22 @@ fn drawing(compared: &FigureComparison) -> Markup {
         Better::More => 1.0,
         Better::Less => -1.0,
     };
+    let units = |difference: f64| turned * difference / compared.practical.max(f64::MIN_POSITIVE);
     let at = |difference: f64| {
-        let units = turned * difference / compared.practical.max(f64::MIN_POSITIVE);
-        (units.clamp(-REACH, REACH) / REACH + 1.0) * WIDTH / 2.0
+        let half = WIDTH / 2.0 - DOT;
+        half.mul_add(units(difference).clamp(-REACH, REACH) / REACH, WIDTH / 2.0)
     };
-    let zone = WIDTH / REACH / 2.0;
+    let zone = (WIDTH / 2.0 - DOT) / REACH;
     let middle = HEIGHT / 2.0;
+    // A bar, or an arrow if the interval ends outside of the drawing.
+    let end = |bound: f64| {
+        let (x, top, reach) = (at(bound), middle - DOT, units(bound));
+        if reach.abs() <= REACH {
+            return format!("M{x:.1} {top}v8");
+        }
+        let back = x - DOT * reach.signum();
+        format!("M{back:.1} {top}L{x:.1} {middle}L{back:.1} {}", middle + DOT)
+    };
     let color = class_of(compared.verdict);
     html! {
         svg class="interval" width=(WIDTH) height=(HEIGHT) viewBox=(format!("0 0 {WIDTH} {HEIGHT}"))
@@ -300,12 +312,14 @@ fn drawing(compared: &FigureComparison) -> Markup {
             rect class="zone" x=(WIDTH / 2.0 - zone) y="0" width=(2.0 * zone) height=(HEIGHT) {}
             path class="zero" d=(format!("M{} 0v{HEIGHT}", WIDTH / 2.0)) {}
             @if let Some(effect) = compared.effect {
-                @let (low, high) = (at(effect.low), at(effect.high));
                 path class=(color) d=(format!(
-                    "M{low:.1} {middle}H{high:.1}M{low:.1} {}v8M{high:.1} {}v8",
-                    middle - 4.0, middle - 4.0
+                    "M{:.1} {middle}H{:.1}{}", at(effect.low), at(effect.high),
+                    [effect.low, effect.high].map(end).concat()
                 )) {}
-                circle class=(color) cx=(format!("{:.1}", at(effect.difference))) cy=(middle) r="4" {}
+                // What lies outside of the drawing has no place in it: the arrow shows the direction.
+                @if units(effect.difference).abs() <= REACH {
+                    circle class=(color) cx=(format!("{:.1}", at(effect.difference))) cy=(middle) r=(DOT) {}
+                }
             }
         }
     }
@@ -360,6 +374,41 @@ pub(super) fn folded(title: &str, body: &Markup) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use highwater_analysis::comparison::Effect;
+    use highwater_model::group::{Figure, Scale};
+
+    #[test]
+    fn an_interval_that_leaves_its_drawing_ends_in_an_arrow_and_a_difference_out_there_has_no_dot()
+    {
+        let drawn = |difference: f64, low: f64, high: f64| {
+            let figure = Figure {
+                place: String::new(),
+                name: "throughput".to_owned(),
+                unit: "rows/s".to_owned(),
+                better: Better::More,
+                scale: Scale::Ratio,
+            };
+            let drawing = drawing(&FigureComparison {
+                figure,
+                is_primary: true,
+                a: Vec::new(),
+                b: Vec::new(),
+                effect: Some(Effect { difference, low, high, p_value: 0.5 }),
+                practical: 0.05,
+                verdict: Verdict::Inconclusive,
+                spread: 0.1,
+                repeats: 3,
+                repeats_at_half: 2,
+                detectable: None,
+            });
+            let drawing = drawing.into_string();
+            let [bars, arrows] = ["v8", "L"].map(|part| drawing.matches(part).count());
+            (bars, arrows, drawing.matches("<circle").count())
+        };
+        assert_eq!(drawn(0.05, -0.1, 0.15), (2, 0, 1));
+        assert_eq!(drawn(0.1, -0.1, 0.9), (1, 2, 1));
+        assert_eq!(drawn(0.5, 0.1, 0.9), (1, 2, 0));
+    }
 
     #[test]
     fn commands_are_code_and_a_single_backquote_is_itself() {
