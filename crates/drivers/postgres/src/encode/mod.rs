@@ -476,6 +476,9 @@ enum Form {
     Timestamp,
     /// Bytes of the text.
     Text,
+    /// The bytes that a text of hexadecimal digits after `\x` names, as the server's own text does; otherwise those of the
+    /// text.
+    Bytes,
     /// Version byte 1, then text.
     Jsonb,
     /// The type's text format: any other type.
@@ -501,7 +504,9 @@ impl Field {
             ColumnType::Float => matches!(form, Form::Float4 | Form::Float8),
             ColumnType::Boolean => form == Form::Bool,
             ColumnType::Timestamp => matches!(form, Form::Timestamp | Form::Int8),
-            ColumnType::Text | ColumnType::Object => matches!(form, Form::Text | Form::Jsonb),
+            ColumnType::Text | ColumnType::Object => {
+                matches!(form, Form::Text | Form::Bytes | Form::Jsonb)
+            }
         };
         Self { form: if fits { form } else { Form::AsText }, oid }
     }
@@ -522,6 +527,7 @@ impl Field {
 fn form_and_array(oid: u32) -> Option<(Form, u32)> {
     Some(match oid {
         16 => (Form::Bool, 1000),
+        17 => (Form::Bytes, 1001),
         // name
         19 => (Form::Text, 1003),
         20 => (Form::Int8, 1016),
@@ -573,6 +579,12 @@ fn put_cell(out: &mut Vec<u8>, form: Form, cell: Cell<'_>) {
             out.push(1);
             out.extend_from_slice(v.as_bytes());
         }
+        (Form::Bytes, Cell::Text(v)) if hexadecimal(v).is_some() => {
+            let at = out.len();
+            out.extend_from_slice(&[0; 4]);
+            out.extend(hexadecimal(v).into_iter().flatten());
+            finish_field(out, at);
+        }
         (_, Cell::Text(v)) => {
             out.extend_from_slice(&u32::try_from(v.len()).unwrap_or(u32::MAX).to_be_bytes());
             out.extend_from_slice(v.as_bytes());
@@ -584,6 +596,16 @@ fn put_cell(out: &mut Vec<u8>, form: Form, cell: Cell<'_>) {
             finish_field(out, at);
         }
     }
+}
+
+/// The bytes that the server's text of them names: `\x` and two digits a byte.
+fn hexadecimal(text: &str) -> Option<impl Iterator<Item = u8> + '_> {
+    let digits = text.strip_prefix("\\x")?.as_bytes();
+    let is_whole = digits.len().is_multiple_of(2) && digits.iter().all(u8::is_ascii_hexdigit);
+    let value =
+        |digit: u8| char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let byte = move |pair: &[u8]| Some(value(pair[0])? << 4 | value(pair[1])?);
+    is_whole.then(|| digits.chunks_exact(2).filter_map(byte))
 }
 
 /// Writes the text format of a value; null writes nothing.

@@ -204,6 +204,21 @@ fn unnest_sends_one_array_a_column() {
 }
 
 #[test]
+fn bytes_are_those_of_a_text_or_those_that_its_digits_name() {
+    for (text, expected) in [
+        ("plain", &b"\0\0\0\x05plain"[..]),
+        ("\\x00fF10", b"\0\0\0\x03\x00\xff\x10"),
+        ("\\x", b"\0\0\0\0"),
+        ("\\x123", b"\0\0\0\x05\\x123"),
+        ("\\xyz", b"\0\0\0\x04\\xyz"),
+    ] {
+        let mut out = Vec::new();
+        put_cell(&mut out, Form::Bytes, Cell::Text(text));
+        assert_eq!(out, expected, "{text}");
+    }
+}
+
+#[test]
 fn forms_follow_the_server_s_type_and_fall_back_to_text() {
     for (kind, oid, form) in [
         (ColumnType::Integer, 21, Form::Int2),
@@ -216,7 +231,7 @@ fn forms_follow_the_server_s_type_and_fall_back_to_text() {
         (ColumnType::Timestamp, 1082, Form::AsText),
         (ColumnType::Text, 1043, Form::Text),
         (ColumnType::Text, 2950, Form::AsText),
-        (ColumnType::Text, 17, Form::AsText),
+        (ColumnType::Text, 17, Form::Bytes),
         (ColumnType::Object, 114, Form::Text),
         (ColumnType::Object, 3802, Form::Jsonb),
     ] {
