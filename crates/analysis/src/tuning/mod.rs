@@ -14,7 +14,7 @@
 //!    found.
 //! 3. *Confirming round*: winner and runner-up alternate, in random order. Only this round decides which one is
 //!    better: the figures by which a configuration was selected are biased in its favor. If two are tied, the
-//!    smaller one is the best.
+//!    smaller one is the best; so if the runner-up is smaller, the lines near it are searched, too.
 
 mod state;
 
@@ -79,8 +79,13 @@ pub fn conclude(last: RunRecord, tune: TuneRecord, id: String) -> ExperimentReco
         None => Judgment { value: Measurement::Valid, reasons: Vec::new() },
         Some(why) => unknown(why, &tune),
     };
-    // The objective of the last configuration does not apply to the others.
-    whole.judgments.objective = Judgment { value: ObjectiveValue::NoneSet, reasons: Vec::new() };
+    // The best configuration is one that meets the objectives: others do not count.
+    let value = match (last.plan.definition.objectives.is_empty(), why) {
+        (true, _) => ObjectiveValue::NoneSet,
+        (false, None) => ObjectiveValue::Met,
+        (false, Some(_)) => ObjectiveValue::NotDecided,
+    };
+    whole.judgments.objective = Judgment { value, reasons: Vec::new() };
     let kind = match why {
         Some(NoBestReason::Interrupted) if tune.outcome.is_some() => {
             Some(IncidentKind::Interrupted)

@@ -156,10 +156,7 @@ impl<'a> TuneState<'a> {
 
     /// Configurations that count, the best first.
     fn ranked(&self) -> Vec<Configuration> {
-        let mut configurations: Vec<(&Configuration, f64)> =
-            self.searched.keys().filter_map(|at| Some((at, self.score(at)?))).collect();
-        configurations.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-        configurations.into_iter().map(|(at, _)| at.clone()).collect()
+        best_first(self.searched.keys().filter_map(|at| Some((at, self.score(at)?))))
     }
 
     /// Mean of all the search's measurements of a configuration; absent if one of them does not count, or there
@@ -193,7 +190,32 @@ impl<'a> TuneState<'a> {
                 break;
             }
         }
+        self.search_near_the_smaller()
+    }
+
+    /// If the runner-up is smaller than the winner, a tie makes it the best: then nothing near it may be better, either.
+    fn search_near_the_smaller(&mut self) -> Missing<()> {
+        for round in ROUNDS + 1..=2 * ROUNDS {
+            let ranked = self.ranked_so_far();
+            let [winner, other, ..] = &ranked[..] else { break };
+            let may_win = if self.is_smaller(other, winner) { 2 } else { 1 };
+            for axis in self.axes_in_order(round) {
+                for (nth, center) in ranked[..may_win].iter().enumerate() {
+                    let line = self.line(center, axis, round);
+                    self.halved(round * 100 + 2 * axis as u64 + nth as u64, line, 1)?;
+                }
+            }
+            if self.ranked_so_far().starts_with(&ranked[..2]) {
+                break;
+            }
+        }
         Ok(())
+    }
+
+    /// Like [`Self::ranked`], by the measurements that the replay has reached.
+    fn ranked_so_far(&self) -> Vec<Configuration> {
+        let all = self.seen.keys().filter_map(|at| Some((at, self.score_so_far(at)?)));
+        best_first(all)
     }
 
     /// The best of the first sample with a valid configuration. Absent if the whole grid has none, or if the first
@@ -402,6 +424,13 @@ impl<'a> TuneState<'a> {
 /// The end of a tuning that names no best configuration.
 pub(super) fn no_best(why: NoBestReason, best_so_far: Option<Configuration>) -> TuneOutcome {
     TuneOutcome::NoBest(NoBest { why, best_so_far })
+}
+
+/// Configurations in the order of their scores.
+fn best_first<'a>(scored: impl Iterator<Item = (&'a Configuration, f64)>) -> Vec<Configuration> {
+    let mut scored: Vec<(&Configuration, f64)> = scored.collect();
+    scored.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    scored.into_iter().map(|(at, _)| at.clone()).collect()
 }
 
 /// Whether the confirming round cannot distinguish two configurations, and measured about the same

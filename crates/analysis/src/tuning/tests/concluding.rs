@@ -85,9 +85,9 @@ fn a_tuning_is_judged_by_its_end_and_not_by_its_last_trial() {
     let (record, code) = concluded(Some(outcome));
     assert_eq!(measurement(&record), (Measurement::Valid, vec![]));
     assert_eq!(code, 0);
-    let none = (ObjectiveValue::NoneSet, 0);
+    // Although its last configuration missed it: the best one is one that met it.
     let objective = &record.judgments.objective;
-    assert_eq!((objective.value, objective.reasons.len()), none);
+    assert_eq!((objective.value, objective.reasons.len()), (ObjectiveValue::Met, 0));
     let (record, code) = concluded(None);
     let unfinished = (Measurement::Inconclusive, vec![ReasonCode::Interrupted]);
     assert_eq!((measurement(&record), code), (unfinished, 3));
@@ -102,5 +102,6 @@ fn a_tuning_is_judged_by_its_end_and_not_by_its_last_trial() {
             concluded(Some(TuneOutcome::NoBest(NoBest { why, best_so_far: None })));
         let expected = (Measurement::Inconclusive, vec![reason]);
         assert_eq!((measurement(&record), code), (expected, exit), "{why:?}");
+        assert_eq!(record.judgments.objective.value, ObjectiveValue::NotDecided);
     }
 }

@@ -142,6 +142,35 @@ fn the_smaller_of_two_indistinguishable_configurations_is_the_best() {
     assert!(!other.is_significant, "{best:?}");
 }
 
+/// More in flight makes more rows, until a latency is exceeded: many pairs tie, and the best one is diagonal to them.
+#[test]
+fn nothing_better_is_left_unmeasured_beside_a_tie() {
+    let batches = ["500", "1000", "2000", "4000", "8000"];
+    let sessions = ["16", "32", "64", "128"];
+    let axis = |name: &str, values: &[&str]| TuneAxis {
+        name: name.to_owned(),
+        values: values.iter().map(|value| (*value).to_owned()).collect(),
+    };
+    for seed in 0..60 {
+        let mut noise = Noise::new(seed);
+        let mut tune = tune(&[batches.len(), sessions.len()]);
+        (tune.policy.seed, tune.policy.probes_max) = (seed, 200);
+        tune.axes = vec![axis("batch", &batches), axis("sessions", &sessions)];
+        let in_flight = |at: &[usize]| 8_000.0 * f64::from(1_u32 << (at[0] + at[1]));
+        let met = |at: &[usize]| {
+            let is_met = in_flight(at) <= 32_000.0;
+            if is_met { TrialVerdict::Counts } else { TrialVerdict::Missed }
+        };
+        let outcome = run(&mut tune, met, |at| {
+            let overhead = 1.0 - 0.1 / (1.0 + len_to_f64(at[0]));
+            in_flight(at).min(15_000.0) * overhead * (1.0 + 0.001 * noise.normal())
+        });
+        let best = best(&outcome);
+        assert!(!best.cut_short, "seed {seed}");
+        assert_eq!(best.at, [2, 0], "seed {seed}: {best:?}");
+    }
+}
+
 #[test]
 fn a_configuration_with_a_lower_confirmed_figure_is_the_best_only_in_a_tie() {
     // From equal ones to 20% apart, measured with up to 15% of noise.
