@@ -140,12 +140,21 @@ impl Request {
         }
         let rules = &self.guidance.value;
         let size = f64::from(nodes);
-        let by_vcpus = (size * vcpus * rules.shards_per_vcpu).max(1.0);
-        let primaries = (by_vcpus / size).ceil() * size;
+        let even = |shards: f64| (shards / size).ceil().max(1.0) * size;
+        // The capacity is that of these shards; of others it is not known.
+        let measured = self.needs.iter().find(|need| need.basis.counts_rows());
+        let measured = measured.and_then(|need| need.basis.primary_shards);
+        let by_vcpus = || size * vcpus * rules.shards_per_vcpu;
+        let primaries = even(measured.unwrap_or_else(by_vcpus));
         let [each, vcpus] = [rules.shards_per_vcpu, vcpus].map(plain);
-        let busy =
-            format!("{each} for each of {vcpus} vCPUs on each of {nodes} nodes: {primaries}");
-        let mut notes = vec![busy];
+        let mut notes = vec![match measured.map(plain) {
+            Some(all) => {
+                format!("all sizes were measured with {all}; evenly on {nodes} nodes: {primaries}")
+            }
+            None => {
+                format!("{each} for each of {vcpus} vCPUs on each of {nodes} nodes: {primaries}")
+            }
+        }];
         let split = self.split(primaries, &mut notes);
         let per_node = split.primaries * split.partitions * f64::from(1 + replicas) / size;
         let most = rules.most_shards_per_node;

@@ -434,6 +434,17 @@ fn shards_follow_the_vcpus_and_partitions_their_size() {
     assert!(notes(&plan).contains("are advised"));
 }
 
+/// Four times the shards made 40% less on a simulated cluster: a capacity is that of the shards it was measured with.
+#[test]
+fn shards_are_those_that_were_measured_evenly_on_the_planned_nodes() {
+    let mut request = million();
+    request.needs[0].basis.primary_shards = Some(24.0);
+    let primaries = |nodes| request.shards(nodes, 1).unwrap().primaries;
+    assert_eq!([4, 5, 6, 7, 30].map(primaries), [24, 25, 24, 28, 30]);
+    let rules = request.shards(7, 1).unwrap().rules;
+    assert_eq!(rules[0], "all sizes were measured with 24; evenly on 7 nodes: 28");
+}
+
 #[test]
 fn traffic_counts_rows_forwarded_to_another_node() {
     let mut request = million();
