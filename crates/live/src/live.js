@@ -24,12 +24,15 @@
   // The form shows the fields of its command, and the command line for the current values.
   const form = byId("start-form");
   if (form) {
-    const show = async () => {
+    const fields = () => {
       const command = form.elements.command.value;
       for (const label of form.querySelectorAll("label")) {
         label.hidden = Boolean(label.dataset.for) && !label.dataset.for.split(" ").includes(command);
         for (const field of label.querySelectorAll("input")) field.disabled = label.hidden;
       }
+    };
+    const show = async () => {
+      fields();
       const filled = new URLSearchParams(new FormData(form));
       filled.set("step", "show");
       const response = await fetch("/start", { method: "POST", body: filled });
@@ -37,7 +40,9 @@
       byId("below").replaceChildren(...page.getElementById("below").childNodes);
     };
     form.addEventListener("change", show);
-    if (!byId("command")) show();
+    // A page with a command, or with the reason why there is none, is the answer to what was sent.
+    fields();
+    if (!byId("below").childElementCount) show();
   }
 
   // The list of runs follows those that are running, unless the user is selecting some.
