@@ -107,7 +107,7 @@ fn facts(
     run: &MeasuredRun<'_>,
     measured: &[MeasuredStream<'_>],
 ) -> Vec<Remark> {
-    let limit = run.limit.as_ref().map(|limit| {
+    let limit = run.limit.as_ref().filter(|_| down(run).is_none()).map(|limit| {
         let remark = crate::limit::remark(limit);
         let step = step_of(limit, measured).map(|step| format!("in {step}: "));
         Remark::new(remark.label, step.unwrap_or_default() + &remark.sentence)
@@ -322,6 +322,10 @@ fn step_of<'a>(limit: &'a Limit, measured: &[MeasuredStream<'_>]) -> Option<&'a 
 }
 
 fn limit(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Option<LimitLine> {
+    // What was busy while nothing was acknowledged, or afterwards, did not limit it.
+    if down(run).is_some() {
+        return None;
+    }
     if let Some(limit) = &run.limit {
         let line = limit_line(limit);
         let label = step_of(limit, measured).map(|step| {
@@ -333,9 +337,8 @@ fn limit(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Option<Limit
         });
         return Some(LimitLine { label: label.unwrap_or(line.label), ..line });
     }
-    // Closed load is always at its limit; older records do not name the limit. After an outage, this is not the question.
-    let is_open =
-        down(run).is_none() && !measured.is_empty() && measured.iter().all(MeasuredStream::is_open);
+    // Closed load is always at its limit; older records do not name the limit.
+    let is_open = !measured.is_empty() && measured.iter().all(MeasuredStream::is_open);
     (is_open && run.origin.is_none()).then(|| LimitLine {
         label: "No limit was reached".to_owned(),
         what: String::new(),

@@ -2,9 +2,7 @@
 //! responses.
 
 use highwater_analysis::judge::MeasuredStream;
-use highwater_model::display::{
-    ABSENT, bytes, count, duration, foreign, percent_of, plain, rate, ratio,
-};
+use highwater_model::display::{ABSENT, bytes, count, foreign, percent_of, plain, rate, ratio};
 use highwater_model::histogram::LatencySummary;
 use highwater_model::numbers::round_to_u64;
 use highwater_model::plan::{Objective, Unit};
@@ -235,8 +233,8 @@ fn slowest(measured: &[MeasuredStream<'_>]) -> String {
         ("p99", result.latency_ns.p99),
         ("max", result.latency_ns.max),
     ];
-    let shown =
-        shown.into_iter().filter_map(|(name, ns)| Some(format!("{name} {}", duration(ns?))));
+    let shown = shown.into_iter().filter(|(_, ns)| ns.is_some());
+    let shown = shown.map(|(name, ns)| format!("{name} {}", figure(&result.latency_ns, name, ns)));
     let which = if all().count() > 1 { "slowest op: " } else { "" };
     let place = foreign(&stream.place_of(result), EXAMPLE);
     format!("{which}{place} {}", list(shown, ", "))
