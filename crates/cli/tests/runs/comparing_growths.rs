@@ -40,7 +40,7 @@ fn growths_are_compared_size_by_size_in_every_format_and_gated() {
 
 fn size_by_size(place: &Place) {
     let same = place.call(&["compare", "a", "same"]);
-    let first = "B makes as much as A, within the noise, at 1 and 2 nodes";
+    let first = "B makes no more or less than the noise explains at 1 and 2 nodes";
     expect(&same, 0, &[first, "only in A      3 nodes: "]);
     assert!(same.stdout.starts_with(first), "{}", same.stdout);
 
@@ -82,7 +82,7 @@ fn in_every_format(place: &Place) {
     let chart = "Throughput against nodes";
     expect(&page, 0, &["<h2>Sizes</h2>", chart, "<dt>differs</dt>"]);
     let all = place.call(&["compare", "a", "same", "faster", "-v"]);
-    let said = ["\nB makes as much", "differs        target: "];
+    let said = ["\nB makes no more or less", "differs        target: "];
     expect(&all, 0, &said);
     // Once in the summary, and once in the details of each.
     assert_eq!(all.stdout.matches("\nbasis ").count(), 3, "{all:?}");

@@ -557,6 +557,12 @@ fn measured(trial: &ScaleTrial) -> Option<f64> {
     Some(trial.figures.per_s).filter(|per_s| *per_s > 0.0)
 }
 
+/// `1.22% too low`: a prediction as a multiple of what was measured.
+fn off(ratio: f64) -> String {
+    let side = if ratio < 1.0 { "low" } else { "high" };
+    format!("{} too {side}", percent((ratio - 1.0).abs()))
+}
+
 /// Settings of the size, its faults, whether it was predicted, and its time.
 fn more(trial: &ScaleTrial) -> String {
     let figures = &trial.figures;
@@ -568,9 +574,7 @@ fn more(trial: &ScaleTrial) -> String {
     let not_warm = "NOT WARM: throughput was not steady";
     let predicted = trial.predicted.filter(|_| figures.verdict.counts());
     let off = predicted.zip(measured(trial)).map(|(predicted, measured)| {
-        let off = predicted.expected / measured - 1.0;
-        let side = if off < 0.0 { "low" } else { "high" };
-        let off = format!("predicted {} too {side}", percent(off.abs()));
+        let off = format!("predicted {}", off(predicted.expected / measured));
         if predicted.holds(figures.per_s) {
             return off;
         }
@@ -650,12 +654,11 @@ fn fault(trial: &ScaleTrial) -> String {
     format!("{what} {codes}").trim_end().to_owned()
 }
 
-/// The result of a size in a few words: `98,300 rows/s · predicted 97,100, -1.2%`.
+/// The result of a size in a few words: `98,300 rows/s · predicted 97,100, 1.22% too low`.
 pub fn scale_trial_line(trial: &ScaleTrial, unit: &str) -> String {
     let per_s = trial.figures.per_s;
     let predicted = trial.predicted.filter(|_| per_s > 0.0).map(|predicted| {
-        let off = percent_signed(predicted.expected / per_s - 1.0);
-        format!("predicted {}, {off}", about(predicted.expected))
+        format!("predicted {}, {}", about(predicted.expected), off(predicted.expected / per_s))
     });
     let reached = measured(trial).map(|per_s| format!("{} {unit}/s", rate(per_s)));
     joined([reached.unwrap_or_default(), predicted.unwrap_or_default(), fault(trial)])

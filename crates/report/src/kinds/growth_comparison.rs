@@ -174,7 +174,7 @@ fn keys(pair: Pair<'_>, size: &SharedSize<'_>) -> Vec<KeyFigure> {
     ]
 }
 
-/// `B makes 12% more than A at 3 nodes, and as much, within the noise, at 1 and 2 nodes`.
+/// `B makes 12% more than A at 3 nodes, and no more or less than the noise explains at 1 and 2 nodes`.
 fn sentence(compared: &ComparedGrowths<'_>) -> String {
     if compared.is_guarded() {
         return format!(
@@ -227,7 +227,10 @@ fn phrase(verdict: SizeChange, sizes: &[&SharedSize<'_>], is_first: bool) -> Str
         SizeChange::Worse => format!("{} less{than} at {at}", range(sizes)),
         SizeChange::Better => format!("{} more{than} at {at}", range(sizes)),
         SizeChange::Equal => format!("as much{like} at {at}"),
-        SizeChange::NotDistinguished => format!("as much{like}, within the noise, at {at}"),
+        // Not shown to differ is not equal.
+        SizeChange::NotDistinguished => {
+            format!("no more or less than the noise explains at {at}")
+        }
     }
 }
 

@@ -211,8 +211,8 @@ fn growths_are_compared_in_one_sentence_and_no_name_is_markup() {
     let other = named("<script>alert(1)</script>", &b);
     let compared = compare_growths(baseline.growth, other.growth, 0.05, &BTreeSet::new());
     let report = GrowthsReport { baseline, others: vec![(other, compared)] };
-    let said =
-        "B makes 29% more than A at 4 nodes, and as much, within the noise, at 1, 2 and 3 nodes";
+    let said = "B makes 29% more than A at 4 nodes, and no more or less than the noise explains at 1, 2 \
+                and 3 nodes";
     let text = growths_text(&report);
     assert!(text.starts_with(&format!("{said}\n")), "{text}");
     assert!(text.contains("main · find at 1, 2, 3, 4 nodes"), "{text}");
