@@ -19,8 +19,9 @@ use crate::called::{Called, Place, Running, finish, measured, record, split};
 /// Time for two processes to start, to connect and to create the tables.
 const AHEAD: Nanos = Nanos::from_secs(4);
 
-/// Two hundred batches on any machine: rows, not time, end the run.
-const LOAD: &str = "--json -d 60s --rows 20k --batch 100 -c 4 --warm-up 0s";
+/// Two hundred batches on any machine: rows, not time, end the run. At a rate, so that a share is not over before another
+/// one begins.
+const LOAD: &str = "--json -d 60s --rows 20k --rate 5k --batch 100 -c 4 --warm-up 0s";
 
 /// A digest of all rows of the table.
 const ALL: &str = "SELECT count(*), md5(string_agg(t, ',' ORDER BY t)) \
@@ -201,11 +202,9 @@ fn shares_that_a_launcher_starts_are_one_run_with_one_summary_one_audit_and_one_
     for database in ["whole", "parts"] {
         server.sql("postgres", &format!("CREATE DATABASE {database}"));
     }
-    let whole = record(
-        &place.typed(&format!("run cpu {} {LOAD} --rate 5k", server.url(SUPERUSER, "whole"))),
-    );
+    let whole = record(&place.typed(&format!("run cpu {} {LOAD}", server.url(SUPERUSER, "whole"))));
     let ended: Vec<Called> =
-        launched(&place, &server.url(SUPERUSER, "parts"), &format!("cpu {LOAD} --rate 5k"), 4)
+        launched(&place, &server.url(SUPERUSER, "parts"), &format!("cpu {LOAD}"), 4)
             .into_iter()
             .map(Running::end)
             .collect();
