@@ -206,14 +206,6 @@ fn a_column_of_another_type_than_the_workloads_is_named() {
     let text = changed(&[(", n INTEGER, x REAL", ", n TEXT, x REAL")]);
     let named = ["column `n` is integer", "gives back the text '"];
     assert_named_before_the_load(&text, &sqlite, root.path(), named);
-    on(Database::postgres(), |database, root| {
-        let text = changed(&[("x double precision", "x real")]);
-        let named = ["column `x` is real", "gives back the float"];
-        assert_named_before_the_load(&text, database, root, named);
-        let text = changed(&[("note text, tags jsonb", "note char(40), tags jsonb")]);
-        let named = ["column `note` is character(40)", "the text 'note "];
-        assert_named_before_the_load(&text, database, root, named);
-    });
 }
 
 #[test]
