@@ -15,6 +15,9 @@ pub struct Guidance {
     pub source: String,
     /// Number of primary shards written to at the same time, per virtual CPU of the cluster.
     pub shards_per_vcpu: f64,
+    /// Whether the user gave that number: then it is planned even if all sizes were measured with other shards.
+    #[serde(skip)]
+    pub are_shards_given: bool,
     /// Minimum recommended size of a shard in bytes.
     pub least_shard_bytes: f64,
     /// Maximum recommended size of a shard in bytes.
@@ -48,6 +51,7 @@ impl Guidance {
             engine: String::new(),
             source: "no advice of the database's makers is known".to_owned(),
             shards_per_vcpu: 1.0,
+            are_shards_given: false,
             least_shard_bytes: 1e9,
             greatest_shard_bytes: 50e9,
             most_shards_per_node: 1_000.0,

@@ -144,6 +144,7 @@ impl Request {
         // The capacity is that of these shards; of others it is not known.
         let measured = self.needs.iter().find(|need| need.basis.counts_rows());
         let measured = measured.and_then(|need| need.basis.primary_shards);
+        let measured = measured.filter(|_| !rules.are_shards_given);
         let by_vcpus = || size * vcpus * rules.shards_per_vcpu;
         let primaries = even(measured.unwrap_or_else(by_vcpus));
         let [each, vcpus] = [rules.shards_per_vcpu, vcpus].map(plain);

@@ -393,6 +393,7 @@ fn guidance(given: &Conditions, needs: &[Need]) -> WithOrigin<Guidance> {
     };
     let mut guidance = advised.unwrap_or_else(general);
     let values = &mut guidance.value;
+    values.are_shards_given = given.shards_per_vcpu.is_some();
     for (given, value) in [
         (&given.shards_per_vcpu, &mut values.shards_per_vcpu),
         (&given.shard_bytes, &mut values.greatest_shard_bytes),

@@ -443,6 +443,9 @@ fn shards_are_those_that_were_measured_evenly_on_the_planned_nodes() {
     assert_eq!([4, 5, 6, 7, 30].map(primaries), [24, 25, 24, 28, 30]);
     let rules = request.shards(7, 1).unwrap().rules;
     assert_eq!(rules[0], "all sizes were measured with 24; evenly on 7 nodes: 28");
+    // What the user asks for is planned.
+    request.guidance.value.are_shards_given = true;
+    assert_eq!(request.shards(6, 1).unwrap().primaries, 96);
 }
 
 #[test]
