@@ -280,6 +280,6 @@ fn earlier(second: u64) -> SecondProgress {
         errors: 0,
         dropped: 0,
         sessions: SESSIONS,
-        objectives: Vec::new(),
+        ..SecondProgress::default()
     }
 }

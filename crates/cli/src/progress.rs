@@ -60,6 +60,10 @@ pub struct Progress {
     simulated: Cell<bool>,
     /// Whether the sign for a percentile that is a lower bound was explained.
     bound_explained: Cell<bool>,
+    /// Whether a figure over several seconds was explained.
+    recent_explained: Cell<bool>,
+    /// Whether a session could not connect in the last line.
+    unconnected: Cell<bool>,
 }
 
 impl Progress {
@@ -81,6 +85,8 @@ impl Progress {
             length: Cell::default(),
             simulated: Cell::default(),
             bound_explained: Cell::default(),
+            recent_explained: Cell::default(),
+            unconnected: Cell::default(),
         }
     }
 
@@ -110,6 +116,9 @@ impl Progress {
     fn line(&self, interval: &Interval) {
         let line = &interval.line;
         let objectives = self.objectives.borrow();
+        if line.streams.iter().any(report::is_recent) && !self.recent_explained.replace(true) {
+            terminal::note(&format!("        {}\n", report::RECENT));
+        }
         if !self.header_shown.replace(true) {
             let header = report::interval_header(&line.streams, &objectives);
             terminal::note(&format!("{header}\n"));
@@ -118,7 +127,12 @@ impl Progress {
         {
             terminal::note(&format!("{}\n", report::intervals_begin(LINE_S)));
         }
-        let is_silent = report::is_silent(line);
+        let was_away = self.unconnected.replace(line.unconnected.is_some());
+        if let (false, Some(why)) = (was_away, &line.unconnected) {
+            terminal::note(&format!("        {}\n", report::unconnected(why)));
+        }
+        // Each second's line would repeat the one before; the rare lines of a long run show that it continues.
+        let is_silent = report::is_silent(line) && interval.seconds == 1;
         if is_silent && self.filling.borrow().is_none() {
             if !self.silent.replace(true) {
                 terminal::note(&format!("{}\n", report::SILENCE));
@@ -380,7 +394,7 @@ mod tests {
             errors: 1,
             dropped: 0,
             sessions: 4,
-            objectives: Vec::new(),
+            ..SecondProgress::default()
         }
     }
 

@@ -14,12 +14,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use highwater_driver::TargetUrl;
+use highwater_driver::clock::RealClock;
 use highwater_driver::system::{self, interrupt};
 use highwater_driver::target_url::{redacted, without_passwords};
 use highwater_live::{StartField, StartedCommand, StartedState, Starter};
-use highwater_model::units::Seed;
+use highwater_model::units::{Nanos, Seed};
 use highwater_model::user_error::UserError;
 use highwater_next::quoted;
 use highwater_runner::store;
@@ -246,6 +248,13 @@ impl Starter for PageStarter {
         format!("highwater {}", words.join(" "))
     }
 
+    fn rehearse(&self, arguments: &[String]) -> Result<String, String> {
+        let mut rehearsed = arguments.to_vec();
+        rehearsed.insert(1, "--dry-run".to_owned());
+        let hidden = if self.has_passwords(arguments) { Vec::new() } else { secrets::all() };
+        rehearsal(&rehearsed, &hidden).unwrap_or(Ok(String::new()))
+    }
+
     fn start(&self, arguments: Vec<String>) -> Result<(), String> {
         let command_line = self.command_line(&arguments);
         let hidden = if self.has_passwords(&arguments) { Vec::new() } else { secrets::all() };
@@ -377,6 +386,37 @@ fn going_on(root: &Path) -> Option<String> {
     let mut newest = runs.iter().take(GOING_ON_MAX);
     let run = newest.find(|run| store::underway(run).is_some())?;
     Some(run.file_name()?.to_string_lossy().into_owned())
+}
+
+/// Maximum time of a rehearsal, which needs no target.
+const REHEARSAL_MAX: Nanos = Nanos::from_secs(5);
+/// How often it is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// What a rehearsal prints, or its error on one line. An error of the system, or a rehearsal that takes long, says
+/// nothing about the arguments.
+fn rehearsal(arguments: &[String], hidden: &[OsString]) -> io::Result<Result<String, String>> {
+    let (mut child, output) = spawned(arguments, hidden)?;
+    let clock = RealClock::start();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if clock.now() > REHEARSAL_MAX {
+            // It has no target, and writes nothing.
+            child.kill()?;
+            child.wait()?;
+            return Ok(Ok(String::new()));
+        }
+        std::thread::sleep(LOOK);
+    };
+    let text = tail(&output)?;
+    if status.success() {
+        return Ok(Ok(text));
+    }
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line: Vec<&str> = lines.map(|line| line.strip_prefix("error: ").unwrap_or(line)).collect();
+    Ok(Err(line.join("; ")))
 }
 
 fn spawned(arguments: &[String], hidden: &[OsString]) -> io::Result<(Child, File)> {

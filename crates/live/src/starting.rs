@@ -31,6 +31,12 @@ pub trait Starter: Send + Sync {
     /// The command line of these arguments, quoted for a shell; it is not run by a shell.
     fn command_line(&self, arguments: &[String]) -> String;
 
+    /// What these arguments would do, in a few lines, without a connection to the target.
+    ///
+    /// # Errors
+    /// A value is wrong: the reason.
+    fn rehearse(&self, arguments: &[String]) -> Result<String, String>;
+
     /// Starts a command with these arguments.
     ///
     /// # Errors
@@ -133,7 +139,15 @@ async fn filled(State(of): State<Starting>, headers: HeaderMap, body: String) ->
             Err(why) => refused(&*of.starter, &filled, &why),
         };
     }
-    let below = confirmation(&*of.starter, &filled, &arguments);
+    // A child process parses the values, which takes as long as it takes.
+    let (starter, rehearsed) = (Arc::clone(&of.starter), arguments.clone());
+    let rehearsal = tokio::task::spawn_blocking(move || starter.rehearse(&rehearsed)).await;
+    let what = match rehearsal {
+        Ok(Err(why)) => return refused(&*of.starter, &filled, &why),
+        Ok(Ok(what)) => what,
+        Err(_) => String::new(),
+    };
+    let below = confirmation(&*of.starter, &filled, &arguments, &what);
     Html(page(&*of.starter, &filled, &below)).into_response()
 }
 
@@ -233,11 +247,13 @@ fn confirmation(
     starter: &dyn Starter,
     filled: &BTreeMap<String, String>,
     arguments: &[String],
+    what: &str,
 ) -> Markup {
     let fields = filled.iter().filter(|(name, _)| *name != "step");
     html! {
         p { "This starts:" }
         pre id="command" { (starter.command_line(arguments)) }
+        @for line in what.lines() { p class="term" { (line) } }
         form method="post" action="/start" {
             @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
             @if starter.running().is_none() { button type="submit" name="step" value="start" { "Start it" } }

@@ -157,6 +157,7 @@ impl Run {
             dropped: 1,
             sessions: 64,
             objectives: vec![ObjectiveSoFar::Part { missed: 4, counted: 1_000 }; self.objectives],
+            ..SecondProgress::default()
         }));
         self.live.telemetry(&|| telemetry(second));
         for (stream, op) in

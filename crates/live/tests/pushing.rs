@@ -80,7 +80,7 @@ fn second(acknowledged: u64) -> Event {
         errors: 0,
         dropped: 0,
         sessions: 8,
-        objectives: Vec::new(),
+        ..SecondProgress::default()
     })
 }
 

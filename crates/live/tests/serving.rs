@@ -146,6 +146,7 @@ fn second(live: &Live, second: u64, units_per_s: f64) {
         dropped: 0,
         sessions: 8,
         objectives: vec![ObjectiveSoFar::Part { missed: 3, counted: 12 }],
+        ..SecondProgress::default()
     }));
 }
 

@@ -353,7 +353,7 @@ pub struct LoadBounds {
 /// An op belongs to the second of its intended time, and its outcome is known when it ends. Outcomes that become known
 /// after their second was reported are counted in the next report, so that the sum over all seconds is complete,
 /// however slow the ops were. The last second contains everything that was still missing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SecondProgress {
     /// Whole seconds since the start of the first phase, at the end of the interval.
     pub second: u64,
@@ -370,6 +370,9 @@ pub struct SecondProgress {
     /// Status of each objective, in the plan's order; empty outside measured phases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub objectives: Vec<ObjectiveSoFar>,
+    /// Why a session could not connect in this second; absent if none failed to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unconnected: Option<String>,
 }
 
 /// Status of an objective over the current measured phase so far.

@@ -16,6 +16,8 @@ use super::layout::{joined, list};
 
 /// Maximum characters of a file name.
 const FILE_WORDS: usize = 80;
+/// Maximum characters of a reason.
+const REASON: usize = 200;
 
 /// JSON Schema (draft 2020-12) of a line of `--events`, pretty-printed, with a newline at the end.
 pub fn event_schema() -> String {
@@ -40,6 +42,11 @@ pub fn warmed_up(took: Nanos, steady: bool) -> String {
     } else {
         format!("warm-up: NOT STEADY after {took}, its limit")
     }
+}
+
+/// A session could not connect, for this reason.
+pub fn unconnected(why: &str) -> String {
+    format!("a session cannot connect: {}", foreign(why, REASON))
 }
 
 /// The change that a command made, and its time.

@@ -24,7 +24,7 @@ pub use answer::{HistoryAnswer, HistoryKind, short_target};
 pub use blocks::Ink;
 pub use events::{
     audit_line, begun, control_schema, estimate, event_line, event_schema, intervention, part_line,
-    refusal, settings_line, trial_begun, warmed_up, warning,
+    refusal, settings_line, trial_begun, unconnected, warmed_up, warning,
 };
 pub use figures::{FIGURES_SCHEMA, FiguresReport, figures_json, warnings_text};
 pub use judgments::objective_bound;
@@ -37,8 +37,9 @@ pub use kinds::tuning::trial_line;
 pub use kinds::{HistoryProgress, HistoryRow};
 pub use live::Live;
 pub use progress::{
-    Filling, Interval, LOWER_BOUND, ObjectiveFigures, SILENCE, interval_header, interval_line,
-    intervals_begin, is_lower_bound, is_silent, objective_figures, trial_progress,
+    Filling, Interval, LOWER_BOUND, ObjectiveFigures, RECENT, SILENCE, interval_header,
+    interval_line, intervals_begin, is_lower_bound, is_recent, is_silent, objective_figures,
+    trial_progress,
 };
 pub use render::{
     HistoryFilter, LiveRights, Summary, compare_html, compare_html_with_links, compare_markdown,

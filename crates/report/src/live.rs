@@ -17,7 +17,7 @@ use highwater_model::numbers::{len_to_f64, round_to_u64, round_to_usize, to_f64}
 use highwater_model::plan::{Objective, Unit};
 use highwater_model::units::Nanos;
 
-use super::events::settings_line;
+use super::events::{settings_line, unconnected};
 use super::layout::{Row, aligned, headed, list, or_absent};
 use super::progress::{LOWER_BOUND, is_lower_bound, offered, recent_p99, standings};
 
@@ -299,6 +299,8 @@ impl Load {
         }
         let is_bound = last.streams.iter().any(is_lower_bound);
         lines.extend(is_bound.then(|| format!("{:LABEL$}{LOWER_BOUND}", "")));
+        let away = last.unconnected.iter();
+        lines.extend(away.map(|why| format!("{:LABEL$}{}", "", unconnected(why))));
         lines
     }
 

@@ -89,6 +89,7 @@ impl Interval {
                 (next.p99_ns, next.p99_at_least) = (held.p99_ns, held.p99_at_least);
             }
         }
+        next.unconnected = next.unconnected.or(self.line.unconnected.take());
         self.seconds += 1;
         self.line = next;
         None
@@ -98,7 +99,7 @@ impl Interval {
 /// The note at the point from which lines combine several seconds.
 pub fn intervals_begin(seconds: u64) -> String {
     format!(
-        "        from here a line every {seconds} s: mean rates, p99 of the slowest second (--progress 1s shows each)"
+        "        from here a line every {seconds} s: mean rates, p99 of the worst second (--progress 1s shows each)"
     )
 }
 
@@ -165,6 +166,14 @@ pub(crate) fn named_p99(stream: &StreamProgress) -> (&'static str, String) {
 pub const LOWER_BOUND: &str =
     "≥: the slowest ops failed or have no response yet, and took at least as long";
 
+/// The meaning of a figure over several seconds.
+pub const RECENT: &str = "(10 s): p99 of the last 10 s, because a second has fewer than 100 ops; max: the slowest op in them";
+
+/// Whether a figure over several seconds is shown, because a second has too few ops for a p99.
+pub const fn is_recent(stream: &StreamProgress) -> bool {
+    stream.p99_ns.is_none() && stream.recent.is_some()
+}
+
 /// Whether the percentile or maximum of the last seconds falls among ops that failed or have not ended.
 pub fn is_lower_bound(stream: &StreamProgress) -> bool {
     let is_shown = stream.p99_ns.is_some();
@@ -196,7 +205,7 @@ pub fn trial_progress(second: &SecondProgress, length: Option<Nanos>) -> String 
 
 /// The line that replaces silent seconds.
 pub const SILENCE: &str =
-    "        no response: ops take longer than these seconds; such lines are left out";
+    "        no response in this second; the next lines without one are left out";
 
 fn rate_title(stream: &StreamProgress) -> String {
     format!("{} {}/s", stream.stream, stream.unit.name())

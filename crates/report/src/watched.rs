@@ -20,9 +20,10 @@ use highwater_model::outcome::ErrorClass;
 use highwater_model::plan::{Objective, PhasePlan, Unit};
 use highwater_model::record::{ExperimentRecord, FailureRecord, RunRecord};
 use highwater_model::target_telemetry::{TargetTelemetry, TelemetryPoint};
+use highwater_model::units::Nanos;
 
 use super::answer::short_target;
-use super::events::{intervention, part_line, trial_begun, warmed_up, warning};
+use super::events::{intervention, part_line, trial_begun, unconnected, warmed_up, warning};
 use crate::kinds::group::group_trial_line;
 use crate::kinds::growth::scale_trial_line;
 use crate::kinds::search::probe_line;
@@ -92,6 +93,8 @@ pub struct WatchedRun {
     pub last: Option<SecondProgress>,
     /// The seconds up to it in which nothing was acknowledged.
     pub silent_s: u64,
+    /// Why a session could not connect since the last acknowledgment.
+    pub unconnected: Option<String>,
     /// Changes that the user made, the latest last.
     pub interventions: VecDeque<InterventionRecord>,
     /// Telemetry of the target and its host during this load.
@@ -154,11 +157,16 @@ impl WatchedPage {
                 // Times restart with each load. The record so far has no data from filling tables.
                 self.run.telemetry = TargetTelemetry::default();
                 self.run.seconds = Seconds::default();
-                (self.run.last, self.run.silent_s) = (None, 0);
+                (self.run.last, self.run.silent_s, self.run.unconnected) = (None, 0, None);
             }
             Event::Second(second) => {
                 let is_silent = second.streams.iter().all(|stream| stream.units_per_s <= 0.0);
                 self.run.silent_s = if is_silent { self.run.silent_s + 1 } else { 0 };
+                let before = self.run.unconnected.take().filter(|_| is_silent);
+                if let (None, Some(why)) = (&before, &second.unconnected) {
+                    keep(&mut self.notes, format!("{} s: {}", second.second, unconnected(why)));
+                }
+                self.run.unconnected = second.unconnected.clone().or(before);
                 self.totals.add(second);
                 self.run.seconds.add(second);
                 self.run.last = Some(second.clone());
@@ -215,12 +223,22 @@ impl WatchedPage {
     }
 }
 
+impl WatchedRun {
+    /// Whether nothing has been acknowledged for so long that it is called an outage.
+    pub fn is_silent(&self) -> bool {
+        self.silent_s >= SILENT_S
+    }
+}
+
 fn keep<T>(lines: &mut VecDeque<T>, line: T) {
     if lines.len() == LINES_MAX {
         lines.pop_front();
     }
     lines.push_back(line);
 }
+
+/// Seconds without an acknowledgment that are called an outage.
+const SILENT_S: u64 = 2;
 
 /// Maximum number of slots; half as many are left after joining.
 const SLOTS_MAX: usize = 600;
@@ -290,6 +308,19 @@ impl Seconds {
         while self.slots.len() >= SLOTS_MAX && self.slot_s < u64::MAX / 2 {
             self.double();
         }
+    }
+
+    /// Begin and length of the times without an acknowledgment that are called an outage, in nanoseconds.
+    pub fn silences(&self) -> Vec<[u64; 2]> {
+        let ns = |seconds: u64| Nanos::from_secs(seconds).0;
+        let is_silent = |slot: &Slot| slot.streams.iter().all(|stream| stream.acknowledged == 0);
+        let groups = self.slots.chunk_by(|a, b| is_silent(a) == is_silent(b));
+        groups
+            .filter(|slots| slots.first().is_some_and(is_silent))
+            .map(|slots| [slots[0].from_s, slots.iter().map(|slot| slot.seconds).sum()])
+            .filter(|[_, seconds]| *seconds >= SILENT_S)
+            .map(|[from, seconds]| [ns(from), ns(seconds)])
+            .collect()
     }
 
     fn double(&mut self) {

@@ -74,6 +74,8 @@ pub(crate) struct Tick {
     pub(crate) recorded: RecordedCounts,
     /// By table: outcomes of rows.
     pub(crate) outcomes: Vec<Vec<Span>>,
+    /// Why a session could not connect, if one failed to.
+    pub(crate) unconnected: Option<String>,
 }
 
 impl Pass {
@@ -137,6 +139,7 @@ impl Pass {
             away: 0,
             away_for: None,
             acknowledged_at: None,
+            unconnected: None,
             scheduling: SchedulingClass::default(),
         }
     }
@@ -313,7 +316,8 @@ async fn send_tick(record: &Rc<RefCell<ThreadRecord>>, ticks: &mpsc::Sender<Tick
     let mut record = record.borrow_mut();
     let recorded = record.recorder.take();
     let ledgers = record.ledgers.iter_mut();
-    permit.send(Tick { recorded, outcomes: ledgers.map(Ledger::take_fresh).collect() });
+    let outcomes = ledgers.map(Ledger::take_fresh).collect();
+    permit.send(Tick { recorded, outcomes, unconnected: record.unconnected.take() });
 }
 
 /// When a session of this share starts: sessions are assigned to the shares in turn.
@@ -390,6 +394,8 @@ pub(crate) struct ThreadRecord {
     /// Sessions that were reconnecting when the phases ended, and why.
     pub(crate) away: u32,
     pub(crate) away_for: Option<UserError>,
+    /// Why a session could not connect since the last report.
+    pub(crate) unconnected: Option<String>,
     /// The thread's scheduling class.
     pub(crate) scheduling: SchedulingClass,
 }

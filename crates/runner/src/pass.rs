@@ -329,6 +329,7 @@ fn drop_unclaimed(pass: &Pass, end: Nanos, record: &mut PassRecord, collector: &
     collector.add(Tick {
         recorded: recorder.take(),
         outcomes: ledgers.map(Ledger::take_fresh).collect(),
+        unconnected: None,
     });
     add_stats(&mut record.stats, recorder);
 }

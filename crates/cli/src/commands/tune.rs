@@ -21,6 +21,7 @@ use highwater_model::user_error::UserError;
 use highwater_workload::Workload;
 
 use crate::cluster_file::on_cluster;
+use crate::exit::did_you_mean;
 use crate::grammar::flags::{
     ARRIVALS, AUDIT, AUDITED, BOUNDS, BUDGET, CLUSTER, CONFIG, DATA, DRY_RUN, LENGTH, LITERALS,
     LOAD, MAX_CPU, NO_COLOR, OBJECTIVES, OUTPUT, RATE, RETRIES, RUNNING, SESSIONS, SHARED, SHARES,
@@ -434,11 +435,12 @@ fn check(
         .any(|begin| axis.name.strip_prefix(begin).is_some_and(|rest| !rest.is_empty()));
     if !is_setting && axis.name != "rows" && !FLAGS.contains(&axis.name.as_str()) {
         let failure = given.failure(format!("`{}` is not an axis", axis.name));
+        let near = || did_you_mean(&axis.name, FLAGS.iter().copied().chain(["rows"]));
         let hint = if SIMULATION_PARAMETERS.contains(&axis.name.as_str()) {
             let other = over(axis, &format!("{SIM}{}", axis.name));
             format!("of a simulated cluster it is `{other}`")
         } else {
-            HINT.to_owned()
+            near().map_or(HINT.to_owned(), |near| format!("did you mean `{}`?", over(axis, near)))
         };
         return Err(failure.with_hint(hint));
     }

@@ -434,6 +434,16 @@ pub(super) const ALL: &[OtherFlags] = &[
         "leave it out: nothing has to be switched off for a run without a terminal",
     ),
     ("--warmup-time --warmup-duration", RUNS, "use `--warm-up DURATION`"),
+    (
+        "--port -p --host --bind --address",
+        "serve",
+        "use `--listen ADDRESS`, such as `--listen 127.0.0.1:8080`",
+    ),
+    (
+        "--csv --json --junit --markdown --html --output",
+        "show",
+        "use `--format FORMAT`: text, markdown, csv, json, html or junit",
+    ),
 ];
 
 /// What to type instead of a flag that the command does not have.
@@ -541,6 +551,11 @@ mod tests {
         error: --headroom: `-5%` is negative
 
         hint: counts, rates, amounts and percentages are given without a sign
+        ");
+        insta::assert_snapshot!(said(&["highwater", "serve", "--port", "80"]).1, @"
+        error: unknown flag `--port`
+
+        hint: use `--listen ADDRESS`, such as `--listen 127.0.0.1:8080`
         ");
         insta::assert_snapshot!(said(&["highwater", "run", "-T", "60"]).1, @"
         error: unknown flag `-T`

@@ -45,7 +45,7 @@ fn ctrl_c_or_a_polite_request_to_end_drains_audits_and_keeps_the_record() {
 /// A target on which each op takes an hour.
 const HOURS: &str = "sim:?clock=real&service=constant&request=1h";
 /// The text for seconds without a response.
-const NO_ANSWERS: &str = "no response: ops take";
+const NO_ANSWERS: &str = "no response in this second";
 
 #[test]
 fn ctrl_c_twice_ends_at_once_and_checks_nothing() {

@@ -30,7 +30,14 @@ fn a_run_is_started_from_the_form_shows_its_command_and_is_listed() {
     let shown = sent(page, "/start", &FORM);
     let command =
         "highwater run --out=highwater-runs --quiet cpu sim: --duration=20s --label=from=page";
-    expect(&shown, 200, &[command]);
+    expect(&shown, 200, &[command, "1 run of insert: about 22.0 s"]);
+    let unit = [&FORM[..], &[("p99", "200")]].concat();
+    let refused = sent(page, "/start", &unit);
+    expect(
+        &refused,
+        422,
+        &["--p99: `200` has no unit; hint: a duration has a unit", "value=\"from=page\""],
+    );
     assert!(place.runs().is_empty(), "nothing is started before it is confirmed");
     let start = [&FORM[..], &[("step", "start")]].concat();
     let started = sent(page, "/start", &start);

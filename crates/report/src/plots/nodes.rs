@@ -8,7 +8,7 @@ use highwater_model::display::{self, foreign};
 use highwater_model::limit::{Limit, Resource};
 use highwater_model::numbers::{len_to_f64, round_to_usize};
 use highwater_model::scale::{ScalePurpose, ScaleRecord, ScaleTrial, SizeVerdict};
-use highwater_sizing::cluster::{NeedPlan, Origin, SizeAxis, SizePlan, SizePlanPoint};
+use highwater_sizing::cluster::{NeedPlan, Origin, SizeAxis, SizePlan, SizePlanPoint, ToProve};
 use highwater_sizing::growth::GrowthReport;
 
 use crate::answer::nodes;
@@ -49,11 +49,20 @@ fn of_need(plan: &SizePlan, need: &NeedPlan, number: usize) -> [Chart; 2] {
     } else {
         ""
     };
-    let name = match (plan.nodes.reached, plan.is_proven()) {
-        (false, _) => Some("most"),
-        (true, true) => Some("planned"),
-        (true, false) => plan.has_number().then_some("expected"),
+    // Where the answer lies, even where no throughput is predicted.
+    let (nodes, name) = match (plan.nodes.reached, plan.is_proven(), plan.nodes.to_prove) {
+        (false, ..) => (nodes, Some("most")),
+        (true, true, _) => (nodes, Some("planned")),
+        (true, false, _) if plan.has_number() => (nodes, Some("expected")),
+        (true, false, Some(ToProve { at_least: Some(least), .. })) => {
+            (f64::from(least), Some("at least"))
+        }
+        (true, false, _) => (nodes, None),
     };
+    let left = nodes - f64::from(plan.nodes.survive);
+    let lost = format!("with {} lost", plan.nodes.survive);
+    let is_lossy =
+        name == Some("planned") && plan.nodes.survive > 0 && plan.axis == SizeAxis::Nodes;
     let all = Chart {
         id: format!("growth-{number}"),
         about: format!(
@@ -63,13 +72,15 @@ fn of_need(plan: &SizePlan, need: &NeedPlan, number: usize) -> [Chart; 2] {
             known_word(need)
         ),
         spans: name
-            .map(|name| Span {
+            .map(|name| (nodes, name))
+            .into_iter()
+            .chain(is_lossy.then_some((left, lost.as_str())))
+            .map(|(nodes, name)| Span {
                 from: nodes - 0.2,
                 to: nodes + 0.2,
                 name: name.to_owned(),
                 kind: SpanKind::Mark,
             })
-            .into_iter()
             .collect(),
         levels: vec![Label { at: need.required_per_s, name: "needed".to_owned() }],
         ..Chart::default()

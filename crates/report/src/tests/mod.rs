@@ -31,7 +31,7 @@ pub(crate) fn second(second: u64, phase: &str, streams: Vec<StreamProgress>) -> 
         streams,
         dropped: 0,
         sessions: 8,
-        objectives: Vec::new(),
+        ..SecondProgress::default()
     }
 }
 

@@ -69,6 +69,8 @@ pub(crate) struct Collector<'a> {
     ledger: Option<LedgerLog>,
     /// Why the journal or the ledger's file ended early.
     pub(crate) journal_error: Option<String>,
+    /// Why a session could not connect since the last second.
+    unconnected: Option<String>,
     observer: &'a dyn Observer,
     target: Arc<dyn Target>,
     measures_machine: bool,
@@ -109,6 +111,7 @@ impl<'a> Collector<'a> {
             journal: Some(directory.journal()?),
             ledger: None,
             journal_error: None,
+            unconnected: None,
             observer,
             target,
             measures_machine,
@@ -194,6 +197,7 @@ impl<'a> Collector<'a> {
         if let Some(ledger) = &mut self.ledger {
             ledger.add(tick.outcomes);
         }
+        self.unconnected = tick.unconnected.or(self.unconnected.take());
     }
 
     /// Processes the end of a second.
@@ -257,7 +261,8 @@ impl<'a> Collector<'a> {
     }
 
     fn report(&mut self, second: u64, phases: &[PhaseTimes]) {
-        let line = self.line(second, phases);
+        let mut line = self.line(second, phases);
+        line.unconnected = self.unconnected.take();
         self.reported = second + 1;
         self.late.clear();
         self.observer.event(&Event::Second(line));
@@ -356,7 +361,7 @@ impl<'a> Collector<'a> {
             dropped: streams.iter().map(|stream| stream.counts.dropped).sum(),
             streams,
             sessions: self.names.sessions_at(Nanos::from_secs(second + 1)),
-            objectives: Vec::new(),
+            ..SecondProgress::default()
         };
         if let Some(phase) = phase {
             let passed = Nanos((second + 1) * Nanos::SECOND.0).saturating_sub(phases[phase].start);

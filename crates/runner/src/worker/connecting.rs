@@ -83,6 +83,7 @@ impl Worker {
                         self.lose(error, had);
                         return None;
                     }
+                    self.record.borrow_mut().unconnected = Some(error.message.clone());
                     failed = Some(error);
                 }
             }

@@ -250,7 +250,11 @@ fn check_value(
         Setting::Number(kind, number) => (*kind, *number),
         Setting::Text(text) => {
             if !values.is_empty() && !values.contains(text) {
-                let hint = suggest(text, values.iter().map(String::as_str));
+                // `--time` and `--rows` of other tools are parameters here.
+                let hint = match highwater_model::quantity::parse_duration(text) {
+                    Ok(_) => Some(format!("the length of a run is `--duration {text}` (-d)")),
+                    Err(_) => suggest(text, values.iter().map(String::as_str)),
+                };
                 let message = format!("parameter `{name}` is `{text}`");
                 note(reader, span, message, hint);
             }

@@ -108,7 +108,7 @@ impl SizeIntent {
             series: layers.texts("series").collect(),
             assume: layers.texts("assume").collect(),
             reading: Reading {
-                nodes: layers.parse("nodes", above_zero)?,
+                nodes: layers.parse("nodes", measured_nodes)?,
                 error: layers.parse("error", part)?,
                 p99_s: layers.parse("p99", seconds)?,
                 replica_cost: layers.parse("replica-cost", replica_cost)?,
@@ -204,10 +204,23 @@ fn split(positionals: &[String], after_from: bool) -> (Vec<String>, Vec<String>)
     positionals.iter().cloned().partition(|text| is_source(&text))
 }
 
+/// The words of the rates, each with its unit: `400000 rows/s` may be typed as two words.
+fn joined(positionals: &[String]) -> Vec<String> {
+    let mut rates: Vec<String> = Vec::new();
+    for word in positionals {
+        match rates.last_mut() {
+            Some(number) if kind(word).0.is_empty() && !word.is_empty() => number.push_str(word),
+            _ => rates.push(word.clone()),
+        }
+    }
+    rates
+}
+
 /// The rates, each of a different kind.
 fn requested_rates(positionals: &[String]) -> Result<Vec<RequestedRate>, UserError> {
     let mut requested: Vec<RequestedRate> = Vec::new();
-    for text in positionals {
+    for text in joined(positionals) {
+        let text = text.as_str();
         let fail = |cause: &str| {
             UserError::usage(format!("RATE: `{text}` {cause}")).with_hint(TARGET_HINT)
         };
@@ -274,6 +287,14 @@ fn above_zero(text: &str) -> Result<f64, UserError> {
     }
 }
 
+/// The size of the measured cluster.
+fn measured_nodes(text: &str) -> Result<f64, UserError> {
+    let hint =
+        "it is the number of nodes that one measurement without a size was made on, such as `3`";
+    above_zero(text)
+        .map_err(|error| if text.contains(['.', ',']) { error.with_hint(hint) } else { error })
+}
+
 fn squares(text: &str) -> Result<Weighting, UserError> {
     let hint = "there are `relative` and `absolute`";
     serde_json::from_value(text.into()).map_err(|_| wrong(text, "is not a kind of squares", hint))
@@ -306,7 +327,10 @@ fn plain_number(text: &str) -> Option<f64> {
 
 /// Growth per month; the unit is not written.
 fn growth(text: &str) -> Result<f64, UserError> {
-    let hint = "give percent per month, such as `5%`";
+    let hint = match plain_number(text) {
+        Some(_) => format!("growth is percent per month: write `{text}%`"),
+        None => "give percent per month, such as `5%`".to_owned(),
+    };
     part(text).map_err(|error| error.with_hint(hint))
 }
 
@@ -446,5 +470,27 @@ mod tests {
             let error = requested_rates(&[text.to_owned()]).unwrap_err();
             assert!(error.message.starts_with(&format!("RATE: {cause}")), "{}", error.message);
         }
+    }
+
+    fn rates(words: &[&str]) -> Result<Vec<RequestedRate>, UserError> {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        requested_rates(&words)
+    }
+
+    #[test]
+    fn a_unit_may_be_a_word_of_its_own() {
+        let one = |words: &[&str]| rates(words).unwrap();
+        assert_eq!(one(&["400k", "rows/s"]), one(&["400k rows/s"]));
+        assert_eq!(one(&["1M", "rows/s", "200", "q/s"]), one(&["1M rows/s", "200q/s"]));
+        assert!(rates(&["rows/s"]).is_err(), "a unit without a number");
+    }
+
+    #[test]
+    fn a_percentage_or_a_size_in_another_form_is_answered_with_its_own() {
+        let hint = |failure: UserError| failure.hint.unwrap();
+        assert_eq!(hint(growth("3").unwrap_err()), "growth is percent per month: write `3%`");
+        assert!(hint(growth("soon").unwrap_err()).contains("such as `5%`"));
+        assert!(hint(measured_nodes("5..2").unwrap_err()).contains("such as `3`"));
+        assert!(hint(measured_nodes("0").unwrap_err()).contains("at least 1"));
     }
 }

@@ -43,9 +43,6 @@ pub enum LiveRights {
     Control,
 }
 
-/// Seconds without an acknowledgment that are called an outage.
-const SILENT_S: u64 = 2;
-
 const STYLE: &str = include_str!("../style.css");
 const LIVE_STYLE: &str = include_str!("live.css");
 
@@ -147,8 +144,12 @@ fn status(watched: &WatchedPage) -> Markup {
                 @if let (Stage::Load(_), Some(first)) = (&run.stage, last.streams.first()) {
                     @let (name, latency) = named_p99(first);
                     span { b { (rate(first.units_per_s)) } " " (first.unit.name()) "/s now" }
-                    span { (name) " " b { (latency.replace('≥', "at least")) } }
-                    @if run.silent_s >= SILENT_S { span class="bad" { b { "no response for " (run.silent_s) " s" } } }
+                    // The last percentile is that of ops before the outage.
+                    @if run.is_silent() {
+                        span class="bad" { b { "no response for " (run.silent_s) " s" } }
+                    } @else {
+                        span { (name) " " b { (latency.replace('≥', "at least")) } }
+                    }
                 }
                 span { b { (count(failed)) } " failed" }
                 @for stream in &last.streams {
@@ -273,6 +274,7 @@ fn recorded(run: &WatchedRun) -> RunRecord {
     }
     record.interventions = run.interventions.iter().cloned().collect();
     record.phases = phases(run);
+    record.availability.gaps = run.seconds.silences();
     record.intervals = run.seconds.slots.iter().flat_map(intervals).collect();
     record
 }

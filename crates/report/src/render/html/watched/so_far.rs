@@ -19,6 +19,7 @@ use highwater_model::units::Nanos;
 use crate::answer::{Answer, JudgmentLine, KeyFigure, Tone, nodes, short_target};
 use crate::blocks::{Block, Section};
 use crate::chart::{self, Chart, Point, Series, Shape, Span, SpanKind};
+use crate::events::unconnected;
 use crate::judgments::objective_bound;
 use crate::kinds::search::passes_and_fails;
 use crate::kinds::{self, run_answer};
@@ -210,7 +211,11 @@ fn totals(run: &WatchedRun) -> Vec<KeyFigure> {
             "in all phases",
         ),
         KeyFigure::new("failed", format!("{} ops", count(failed)), "in all phases"),
-        KeyFigure::new("sessions", count(last.sessions.into()), "open now"),
+        KeyFigure::new(
+            "sessions",
+            count(last.sessions.into()),
+            if run.unconnected.is_some() { "not all connected" } else { "open now" },
+        ),
     ]
 }
 
@@ -229,6 +234,15 @@ fn judgments(
     let is_short = measured.iter().all(|of| of.phase.duration_ns < SHORTEST.0);
     let record = run.record.as_deref().filter(|_| !is_short);
     let measurement = match answer.judgments.first().filter(|_| record.is_some()) {
+        _ if run.is_silent() => {
+            let silent = format!("no response for {} s", run.silent_s);
+            let since = run.last.as_ref().map_or(0, |last| last.second - run.silent_s);
+            let why = run.unconnected.as_deref().map_or_else(
+                || format!("The last op was acknowledged at {since} s."),
+                |why| first_upper(&unconnected(why)) + ".",
+            );
+            line("Measurement", &silent, Tone::Bad, why)
+        }
         Some(known) => {
             let seen = run.last.as_ref().map_or(0, |last| last.second);
             let late = run.record_until < seen && run.record_until > 0;

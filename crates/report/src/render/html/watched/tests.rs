@@ -84,6 +84,29 @@ fn a_target_that_does_not_respond_is_said_not_to_until_it_does() {
     says(6, 900.0, false);
 }
 
+/// The figures before an outage say nothing about it: the page shows where it is, and why no session connects.
+#[test]
+fn an_outage_is_drawn_and_explained_while_it_lasts() {
+    let mut watched = watched();
+    let red = r#"class="span gap""#;
+    assert!(!live_parts(&watched).contains(red));
+    for number in 4..8 {
+        let Event::Second(silent) = second(number, "measure", 0.0) else { unreachable!() };
+        let why = (number > 4).then(|| "Connection refused <1>".to_owned());
+        watched.event(&Event::Second(SecondProgress { unconnected: why, ..silent }));
+    }
+    let parts = live_parts(&watched);
+    let why = "A session cannot connect: Connection refused &lt;1&gt;.";
+    assert_says(&parts, &["no response for 4 s", why, "not all connected", red]);
+    assert!(!parts.contains("valid so far"), "{parts}");
+    // One line of events for the outage, not one a second.
+    assert_eq!(watched.notes, ["5 s: a session cannot connect: Connection refused <1>"]);
+    watched.event(&second(8, "measure", 900.0));
+    assert_eq!(watched.run.unconnected, None);
+    let parts = live_parts(&watched);
+    assert_says(&parts, &["open now", red]);
+}
+
 /// Before the first size ends there is no record of the growth: the directory of its trial is not its name.
 #[test]
 fn a_growth_is_named_by_what_grows_and_before_its_record_by_its_directory() {
