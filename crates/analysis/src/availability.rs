@@ -378,14 +378,30 @@ impl<'a> Curve<'a> {
 
     /// The first window, from the gap's end on, from which the offered rate is acknowledged.
     fn rate_again(&self) -> Option<usize> {
-        (self.first..self.counts.offered.len()).find(|window| self.keeps_up_from(*window))
+        let again =
+            (self.first..self.counts.offered.len()).find(|window| self.keeps_up_from(*window))?;
+        Some(self.end_of_shortfall(again))
+    }
+
+    /// A shallow dip loses few ops in a window, so that the rate seems to be kept before its end: that is where most ops
+    /// are missing, if those are more than a window's.
+    fn end_of_shortfall(&self, from: usize) -> usize {
+        let (mut missing, mut most, mut end) = (0.0, self.per_window + SPARE_OPS, from);
+        for window in lasting(from, self.counts.offered.len()) {
+            missing += self.shortfall(window, 1.0);
+            if missing > most {
+                (most, end) = (missing, window + 1);
+            }
+        }
+        end
+    }
+
+    fn shortfall(&self, window: usize, part: f64) -> f64 {
+        part * self.share * at(&self.counts.offered, window) - at(&self.counts.acknowledged, window)
     }
 
     fn keeps_up_from(&self, window: usize) -> bool {
-        let shortfall = |window: usize, part: f64| {
-            part * self.share * at(&self.counts.offered, window)
-                - at(&self.counts.acknowledged, window)
-        };
+        let shortfall = |window, part| self.shortfall(window, part);
         // Nothing is acknowledged again in a window in which nothing was.
         let [offered, acknowledged] = [&self.counts.offered, &self.counts.acknowledged];
         let is_silent = at(offered, window) > 0.0 && at(acknowledged, window) <= 0.0;

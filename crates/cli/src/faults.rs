@@ -3,13 +3,14 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::rc::Rc;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use highwater_cluster::NodeAction;
 use highwater_driver::clock::RealClock;
-use highwater_driver::{ClusterActions, Response};
+use highwater_driver::{ClusterActions, Response, Target, Timeline};
 use highwater_model::display::span;
 use highwater_model::fault::{FAULTS_MAX, FaultAction, PlannedFault, parse_faults};
 use highwater_model::units::Nanos;
@@ -25,14 +26,7 @@ use crate::{prepare, secrets};
 pub(crate) fn planned(layers: &Layers) -> Result<Vec<PlannedFault>, UserError> {
     let mut all = Vec::new();
     for given in layers.list("fault") {
-        let planned = given.parse(parse_faults)?;
-        let of_node = planned.iter().find(|planned| planned.action.node().is_some());
-        if let Some(planned) = of_node.filter(|_| layers.value("cluster").is_none()) {
-            let message = format!("`{}` needs the cluster file of the target", planned.action);
-            let hint = "add --cluster FILE, or act with a command of yours: run 'COMMAND' at 30s";
-            return Err(given.failure(&message).with_hint(hint));
-        }
-        all.extend(planned);
+        all.extend(given.parse(parse_faults)?);
         if all.len() > FAULTS_MAX {
             return Err(given.failure(format!("more than {FAULTS_MAX} actions are planned")));
         }
@@ -44,6 +38,30 @@ pub(crate) fn planned(layers: &Layers) -> Result<Vec<PlannedFault>, UserError> {
 /// The cluster file of `--cluster`.
 pub(crate) fn cluster(layers: &Layers) -> Result<Option<PathBuf>, UserError> {
     Ok(layers.parse("cluster", parsers::word)?.map(PathBuf::from))
+}
+
+/// What performs the actions of a plan: the target itself, or its cluster file and commands; absent if it has none.
+///
+/// # Errors
+/// An action is not possible.
+pub(crate) fn actions(
+    plan: &[PlannedFault],
+    cluster: Option<PathBuf>,
+    target: &dyn Target,
+) -> Result<Option<Arc<dyn ClusterActions>>, UserError> {
+    if plan.is_empty() {
+        return Ok(None);
+    }
+    let actions = target.actions().unwrap_or_else(|| {
+        Arc::new(Performer { cluster, ended: Arc::default(), threads: Mutex::default() })
+    });
+    for planned in plan {
+        actions.check(&planned.action).map_err(|error| {
+            let message = format!("--fault: {}", error.message);
+            UserError { message, ..error }
+        })?;
+    }
+    Ok(Some(actions))
 }
 
 /// Performs actions, each in a thread.
@@ -71,19 +89,17 @@ impl Ended {
     }
 }
 
-impl Performer {
-    /// Performs the actions of a plan; absent if it has none.
-    pub(crate) fn for_plan(
-        plan: &[PlannedFault],
-        cluster: Option<PathBuf>,
-    ) -> Option<Arc<dyn ClusterActions>> {
-        let (ended, threads) = (Arc::default(), Mutex::default());
-        (!plan.is_empty()).then(|| Arc::new(Self { cluster, ended, threads }) as _)
-    }
-}
-
 impl ClusterActions for Performer {
-    fn perform(&self, action: FaultAction) -> Response<'static, ()> {
+    fn check(&self, action: &FaultAction) -> Result<(), UserError> {
+        if action.node().is_none() || self.cluster.is_some() {
+            return Ok(());
+        }
+        let message = format!("`{action}` needs the cluster file of the target");
+        let hint = "add --cluster FILE, or act with a command of yours: run 'COMMAND' at 30s";
+        Err(UserError::usage(message).with_hint(hint))
+    }
+
+    fn perform(&self, action: FaultAction, _timeline: Rc<dyn Timeline>) -> Response<'static, ()> {
         let (cluster, ended) = (self.cluster.clone(), Arc::clone(&self.ended));
         let (sender, receiver) = oneshot::channel();
         let thread = std::thread::Builder::new().name("fault".to_owned()).spawn(move || {

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::rc::Rc;
 
 use highwater_model::fault::FaultAction;
 use highwater_model::op::{BoundColumn, BoundTable, BoundWorkload, Value};
@@ -13,15 +14,18 @@ use highwater_model::table_shape::TableShape;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
-use crate::contract::Response;
+use crate::contract::{Response, Timeline};
 use crate::regular_file::DiskSpace;
 use crate::table_registry::{Lease, LeaseAction, RegistryEntry, Right, TablePolicy};
 
 /// Acts on the cluster of a target while it is loaded, by means other than SQL.
 pub trait ClusterActions: fmt::Debug + Send + Sync {
+    /// Fails if an action is not possible here, whatever the state of the cluster.
+    fn check(&self, action: &FaultAction) -> Result<(), UserError>;
+
     /// Performs an action; completes when it is done. What an action holds for a time, such as a paused node, is
     /// released even if the response is not awaited.
-    fn perform(&self, action: FaultAction) -> Response<'static, ()>;
+    fn perform(&self, action: FaultAction, timeline: Rc<dyn Timeline>) -> Response<'static, ()>;
 
     /// The load is over: releases at once what actions hold.
     fn release(&self);

@@ -203,6 +203,10 @@ pub trait Target: Send + Sync {
     ) -> Response<'_, Option<Box<dyn TelemetryReader>>> {
         Box::pin(std::future::ready(Ok(None)))
     }
+    /// What acts on its nodes, if it can do that itself; otherwise only a cluster file can.
+    fn actions(&self) -> Option<Arc<dyn ClusterActions>> {
+        None
+    }
     /// Where its servers listen, if all of them run on this machine; otherwise empty.
     fn local_listeners(&self) -> Vec<Listener> {
         Vec::new()

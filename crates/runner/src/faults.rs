@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_driver::ClusterActions;
@@ -43,7 +44,7 @@ impl Faults {
     pub(crate) async fn next(
         &mut self,
         pass: &Pass,
-        timeline: &dyn Timeline,
+        timeline: &Rc<dyn Timeline>,
     ) -> InterventionRecord {
         if self.under_way.is_none() {
             let Some((at, actions)) = self.due(pass) else {
@@ -51,11 +52,11 @@ impl Faults {
             };
             timeline.sleep_until(at).await;
             if let Some(planned) = self.left.pop_front() {
-                let done = actions.perform(planned.action.clone());
+                let done = actions.perform(planned.action.clone(), Rc::clone(timeline));
                 self.under_way = Some((planned, timeline.now(), done));
             }
         }
-        match self.done(pass, timeline).await {
+        match self.done(pass, timeline.as_ref()).await {
             Some(done) => done,
             None => std::future::pending().await,
         }

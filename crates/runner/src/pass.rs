@@ -199,7 +199,7 @@ async fn control(
                 Some(tick) => collector.add(tick),
                 None => break,
             },
-            done = faults.next(pass, timeline.as_ref()) => {
+            done = faults.next(pass, timeline) => {
                 collector.intervene(&done, pass);
                 controls.keep(done);
             }

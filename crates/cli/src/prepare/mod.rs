@@ -31,7 +31,7 @@ use highwater_runner::telemetry::{self, Counters};
 use highwater_workload::Workload;
 
 use self::rehearsal::{prepare_own, rehearse};
-use crate::faults::Performer;
+use crate::faults;
 use crate::intent::{RunIntent, StartAt};
 use crate::{stored_files, terminal, workload_file};
 
@@ -91,19 +91,16 @@ pub fn plan(
         plan.phases.iter_mut().for_each(|phase| "fill".clone_into(&mut phase.name));
     }
     plan.faults.clone_from(&settings.faults.0);
-    check_faults(&plan, target.capabilities().simulated)?;
+    check_faults(&plan)?;
+    faults::actions(&plan.faults, settings.faults.1.clone(), &*target)?;
     Ok(plan)
 }
 
-/// An action after the end of the load would never be performed, and one on a model takes no simulated time.
-fn check_faults(plan: &Plan, is_simulated: bool) -> Result<(), UserError> {
+/// An action after the end of the load would never be performed.
+fn check_faults(plan: &Plan) -> Result<(), UserError> {
     let phases = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
     let length = Nanos(phases.map(|phase| phase.duration.0).sum());
     match plan.faults.iter().find(|planned| planned.at >= length) {
-        None if is_simulated && !plan.faults.is_empty() => {
-            let message = "--fault: a simulated cluster has no actions";
-            Err(UserError::usage(message).with_hint("name a real target"))
-        }
         None => Ok(()),
         Some(late) => {
             let (action, at, length) = (&late.action, span(late.at.0), span(length.0));
@@ -305,10 +302,11 @@ pub fn request(
     urls: &[TargetUrl],
 ) -> Result<RunRequest, UserError> {
     let driver = highwater_drivers::driver_of(urls)?;
+    let target = open(settings, urls, &stored.data)?;
     Ok(RunRequest {
-        actions: Performer::for_plan(&stored.plan.faults, settings.faults.1.clone()),
+        actions: faults::actions(&stored.plan.faults, settings.faults.1.clone(), &*target)?,
         command: command(settings, &workload),
-        target: open(settings, urls, &stored.data)?,
+        target,
         plan: stored.plan,
         workload,
         driver: driver.name().to_owned(),

@@ -137,14 +137,29 @@ fn a_command_is_an_action_and_one_that_fails_is_in_the_record() {
 #[test]
 fn an_action_that_cannot_be_performed_is_refused_before_the_load() {
     let place = Place::new();
-    let refused = |fault: &str, said: &str| {
-        let called = place.call(&["run", "cpu", "sim:", "-d", "20s", "--fault", fault]);
+    let refused = |target: &str, fault: &str, said: &str| {
+        let called = place.call(&["run", "cpu", target, "-d", "20s", "--fault", fault]);
         assert_eq!(called.code, Some(2), "{called:?}");
         called.reports(said);
     };
-    refused("kill node 1 at 2s", "`kill node 1` needs the cluster file of the target");
-    refused("run 'true' at 20s", "`run 'true' at 20 s` is after the load, which measures for 20 s");
-    refused("run 'true' at 2s", "a simulated cluster has no actions");
-    refused("burn node 1 at 2s", "`burn` is no action");
+    refused("sqlite:", "kill node 1 at 2s", "`kill node 1` needs the cluster file of the target");
+    refused("sim:", "run 'true' at 20s", "`run 'true' at 20 s` is after the load");
+    refused("sim:", "run 'true' at 2s", "a simulated cluster cannot run 'true'");
+    refused("sim:", "kill node 4 at 2s", "`kill node 4`: the simulated cluster has 3 nodes");
+    refused("sim:", "burn node 1 at 2s", "`burn` is no action");
     assert_eq!(place.runs().len(), 0);
+}
+
+#[test]
+fn the_nodes_of_a_simulated_cluster_are_acted_on_without_a_cluster_file() {
+    let place = Place::new();
+    let load = "run cpu sim:?failover=2s --rate 20k --warm-up 0s -d 30s";
+    let fault = "kill node 2 at 5s, start it at 12s, start node 1 at 20s";
+    let called = place.call(&[split(load), vec!["--fault", fault]].concat());
+    assert_eq!(called.code, Some(0), "{called:?}");
+    called.prints("node 2 killed: full rate after 2.00 s");
+    called.prints("1 node of 3 left the cluster between 4.00 s and 5.00 s, until 13.0 s");
+    let run = last_run(&place);
+    let failed: Vec<Option<&str>> = fault_effects(&run).iter().map(|of| of.failed).collect();
+    assert_eq!(failed, [None, None, Some("node 1 is up")]);
 }

@@ -221,6 +221,10 @@ impl SimReader {
                 f64::from(u8::from(stalled)),
             ));
         }
+        if let Some(outages) = &cluster.outages {
+            let up = f64::from(parameters.nodes) - len_to_f64(outages.nodes_down());
+            samples.push(MetricSample::level(names::CLUSTER_SIZE, "1", up));
+        }
         // Like servers with locks, which report no pool queue.
         let waiting_for_lock = cluster.waiting_for_lock(now);
         if let Some(waiting) = waiting_for_lock {

@@ -12,7 +12,9 @@ use highwater_model::outcome::{ErrorClass, OpError, Outcome};
 use highwater_model::units::{Nanos, Seed};
 
 use super::node::{Disk, Node, stall_at};
-use super::parameters::{ServiceDistribution, SimParameters};
+use super::outages::{Insert, Outages};
+use super::parameters::{Rebuild, ServiceDistribution, SimParameters};
+use super::slowdown::Slowdown;
 use super::store::{RowFaultModel, Table};
 use super::values::{Purpose, RandomKey, ValueFaultModel, Values};
 
@@ -40,6 +42,8 @@ pub struct PlantedFaults {
     pub failed_ops: u64,
     /// Ops rejected because a queue was full.
     pub rejected_ops: u64,
+    /// Rows acknowledged, and lost with a node that was killed.
+    pub lost_rows: u64,
 }
 
 /// One op as it arrives.
@@ -67,6 +71,8 @@ pub(super) enum Work {
 pub(super) struct SimResponse {
     pub(super) at: Nanos,
     pub(super) outcome: Outcome,
+    /// By which a response is known that actions may change.
+    pub(super) ticket: Option<u64>,
 }
 
 /// A piece of an op: the work of one copy of one shard.
@@ -77,6 +83,10 @@ struct Piece {
     mean: f64,
     /// Rows for the node's disk.
     rows: u64,
+    /// Whether its copy is the primary.
+    is_primary: bool,
+    /// When it is done.
+    finish: Nanos,
 }
 
 type Identity = (u16, u64, u64);
@@ -103,6 +113,8 @@ pub(super) struct Cluster {
     pieces: Vec<Piece>,
     /// Pieces of that op per node; all zero between ops.
     pieces_on: Vec<usize>,
+    /// What actions did; absent if none is planned.
+    pub(super) outages: Option<Outages>,
 }
 
 impl Cluster {
@@ -129,6 +141,7 @@ impl Cluster {
             busy_until: Nanos::ZERO,
             attempts: HashMap::new(),
             pieces: Vec::new(),
+            outages: None,
         }
     }
 
@@ -142,9 +155,10 @@ impl Cluster {
         self.planted
     }
 
-    /// Whether the target has failed by this time.
+    /// Whether the target has failed by this time, or none of its nodes is up.
     pub(super) fn is_dead(&self, now: Nanos) -> bool {
         self.parameters.die.is_some_and(|die| now >= die)
+            || self.outages.as_ref().is_some_and(|of| of.nodes_down() == self.nodes.len())
     }
 
     /// When all work booked so far is done.
@@ -200,14 +214,14 @@ impl Cluster {
         Some(self.lock.as_mut()?.snapshot(now).waiting)
     }
 
-    /// Books an op that arrives now.
-    pub(super) fn submit(&mut self, now: Nanos, op: &SimOp) -> SimResponse {
+    /// Books an op that arrives now; fails with a time until which it has to wait for a node that is down.
+    pub(super) fn submit(&mut self, now: Nanos, op: &SimOp) -> Result<SimResponse, Nanos> {
         // Threads on a real clock may arrive here in another order than they read the time.
         let now = now.max(self.latest);
         self.latest = now;
         let soon = now.saturating_add(self.parameters.rtt.max(LEAST_RESPONSE));
         if self.is_dead(now) {
-            return cut(soon, "the simulated cluster is down");
+            return Ok(cut(soon, "the simulated cluster is down"));
         }
         let identity = identity_of(op);
         let attempt = self.attempts.get(&identity).copied().unwrap_or(0);
@@ -219,19 +233,95 @@ impl Cluster {
         if random.with(1).happens(self.parameters.fail) {
             self.planted.failed_ops += 1;
             self.remember(identity);
-            return cut(soon, "connection reset before the op began");
+            return Ok(cut(soon, "connection reset before the op began"));
         }
         self.cut_into_pieces(op, random.with(2));
+        let read = soon.saturating_add(self.parameters.reading(op.work));
+        if !self.is_placed(now, random.with(5))? {
+            return Ok(refused(read, op, ErrorClass::Unavailable, NO_COPY));
+        }
         if !self.has_room(now) {
             self.planted.rejected_ops += 1;
-            return rejected(soon.saturating_add(self.parameters.reading(op.work)), op);
+            return Ok(refused(read, op, ErrorClass::Rejected, QUEUE_FULL));
         }
         let finish = self.book(now, random.with(3));
         if let Some(die) = self.parameters.die.filter(|die| finish > *die) {
             self.busy_until = self.busy_until.min(die);
-            return cut(die.max(soon), "the simulated cluster went down");
+            return Ok(cut(die.max(soon), "the simulated cluster went down"));
         }
-        self.respond(op, identity, random.with(4), finish).at_least(soon)
+        let response = self.respond(op, identity, random.with(4), finish).at_least(soon);
+        Ok(self.with_ticket(response, op, now, finish))
+    }
+
+    /// Remembers an op that actions may still affect.
+    fn with_ticket(
+        &mut self,
+        response: SimResponse,
+        op: &SimOp,
+        now: Nanos,
+        finish: Nanos,
+    ) -> SimResponse {
+        let Some(outages) = &mut self.outages else {
+            return response;
+        };
+        let parts = self.pieces.iter().map(|piece| (piece.node, piece.finish)).collect();
+        let ticket = Some(outages.expect(response.at, parts, now));
+        if let Work::Insert { table, first_row, rows } = op.work
+            && self.parameters.lag > Nanos::ZERO
+        {
+            let primaries = self.pieces.iter().filter(|piece| piece.is_primary);
+            let primaries = primaries.map(|piece| piece.node).collect();
+            let insert = Insert { table, first_row, rows, finish, primaries };
+            outages.replicate_later(insert, self.parameters.lag, now);
+        }
+        SimResponse { ticket, ..response }
+    }
+
+    /// The response of an op is due now: ends what is remembered of it.
+    pub(super) fn deliver(&mut self, ticket: u64) {
+        if let Some(outages) = &mut self.outages {
+            outages.forget(ticket);
+        }
+    }
+
+    /// Takes a node away: at once, with all that it had in progress, or in order.
+    pub(super) fn take_away(&mut self, node: u32, now: Nanos, is_killed: bool) {
+        let (Some(outages), Some(at)) = (&mut self.outages, self.nodes.get_mut(position(node)))
+        else {
+            return;
+        };
+        if !is_killed {
+            return outages.take_away(node, now);
+        }
+        outages.take_away(node, now.saturating_add(self.parameters.failover));
+        at.clear(now);
+        for lost in outages.kill(node, self.parameters.lag, now) {
+            if let Some(table) = self.tables.get_mut(lost.table) {
+                let rows = table.lose(lost.first_row, lost.rows);
+                self.planted.lost_rows += if lost.finish <= now { rows } else { 0 };
+            }
+        }
+    }
+
+    /// A node is back, and all nodes rebuild its copies.
+    pub(super) fn bring_back(&mut self, node: u32, now: Nanos) {
+        if let Some(outages) = &mut self.outages {
+            outages.bring_back(node);
+        }
+        if let Some(Rebuild { length, share }) = self.parameters.rebuild {
+            (0..self.parameters.nodes).for_each(|on| self.slow_down(on, now, length, 1.0 - share));
+        }
+    }
+
+    /// A node works at this speed for a time; 0 for a pause.
+    pub(super) fn slow_down(&mut self, node: u32, now: Nanos, length: Nanos, speed: f64) {
+        let (Some(outages), Some(at)) = (&mut self.outages, self.nodes.get_mut(position(node)))
+        else {
+            return;
+        };
+        let later = at.slow_down(Slowdown { from: now, until: now.saturating_add(length), speed });
+        self.busy_until = self.busy_until.max(later(self.busy_until));
+        outages.postpone(node, later, self.parameters.rtt);
     }
 
     /// Applies a finished op and returns its outcome.
@@ -246,7 +336,7 @@ impl Cluster {
         let Work::Insert { table, first_row, rows } = op.work else {
             self.forget(identity);
             let outcome = Outcome::answered(1, self.parameters.answer_bytes);
-            return SimResponse { at, outcome };
+            return SimResponse { at, outcome, ticket: None };
         };
         let Some(table) = self.tables.get_mut(table) else {
             return no_table(at, rows);
@@ -262,7 +352,7 @@ impl Cluster {
             return cut(at, "connection reset while waiting for the answer");
         }
         self.forget(identity);
-        SimResponse { at, outcome: Outcome::applied(rows) }
+        SimResponse { at, outcome: Outcome::applied(rows), ticket: None }
     }
 
     fn remember(&mut self, identity: Identity) {
@@ -288,6 +378,8 @@ impl Cluster {
                 node: random.below(parameters.nodes),
                 mean: to_f64(parameters.query.0),
                 rows: 0,
+                is_primary: true,
+                finish: Nanos::ZERO,
             });
             return;
         };
@@ -305,6 +397,42 @@ impl Cluster {
         if hot > 0 {
             self.pieces.extend(copies(parameters, 0, hot));
         }
+    }
+
+    /// Moves the pieces of nodes that are down to others. False if a shard has no copy left; fails with a time until
+    /// which the op has to wait, because the cluster has not noticed yet.
+    fn is_placed(&mut self, now: Nanos, random: RandomKey) -> Result<bool, Nanos> {
+        let Some(outages) = self.outages.as_ref().filter(|of| of.nodes_down() > 0) else {
+            return Ok(true);
+        };
+        let blocked = self.pieces.iter().filter_map(|piece| outages.blocked_until(piece.node, now));
+        if let Some(until) = blocked.min() {
+            return Err(until);
+        }
+        if let [query] = self.pieces.as_mut_slice()
+            && query.rows == 0
+        {
+            let up = (0..self.parameters.nodes).filter(|node| !outages.is_down(*node));
+            let up: Vec<u32> = up.collect();
+            if outages.is_down(query.node) {
+                let chosen = random.below(u32::try_from(up.len()).unwrap_or(1));
+                query.node = up.get(position(chosen)).copied().unwrap_or(query.node);
+            }
+            return Ok(true);
+        }
+        let copies = position(self.parameters.replicas) + 1;
+        let mut left = Vec::with_capacity(self.pieces.len());
+        for shard in self.pieces.chunks(copies) {
+            let mut up = shard.iter().filter(|piece| !outages.is_down(piece.node)).copied();
+            let (Some(first), Some(primary)) = (up.next(), shard.first()) else {
+                return Ok(false);
+            };
+            // A replica does the primary's work.
+            left.push(Piece { mean: primary.mean, is_primary: true, ..first });
+            left.extend(up);
+        }
+        self.pieces = left;
+        Ok(true)
     }
 
     /// Whether every node can accept its pieces: an op is accepted as a whole or not at all.
@@ -330,15 +458,16 @@ impl Cluster {
     fn book(&mut self, now: Nanos, random: RandomKey) -> Nanos {
         let parameters = &self.parameters;
         let mut last = now;
-        for (number, piece) in (0..).zip(&self.pieces) {
+        for (number, piece) in (0..).zip(&mut self.pieces) {
             let Some(node) = self.nodes.get_mut(position(piece.node)) else {
                 continue;
             };
             let mean = piece.mean / parameters.speed_of(piece.node);
             let length = mean * scatter(parameters.service, random.with(number));
             let service = |start| nanos(length * parameters.slowness_at(start));
-            last = last.max(node.book(now, &parameters.stall, service));
-            last = last.max(node.write(now, piece.rows));
+            piece.finish = node.book(now, &parameters.stall, service);
+            piece.finish = piece.finish.max(node.write(now, piece.rows));
+            last = last.max(piece.finish);
         }
         self.busy_until = self.busy_until.max(last);
         last
@@ -356,6 +485,8 @@ fn copies(
         node: parameters.node_of(shard, copy),
         mean: mean * parameters.cost_of_copy(copy),
         rows,
+        is_primary: copy == 0,
+        finish: Nanos::ZERO,
     })
 }
 
@@ -376,17 +507,17 @@ fn identity_of(op: &SimOp) -> Identity {
     (op.position, op.index, first_row)
 }
 
-fn rejected(at: Nanos, op: &SimOp) -> SimResponse {
+/// Codes of refusals, with their messages.
+const QUEUE_FULL: [&str; 2] = ["queue_full", "a node's queue is full"];
+const NO_COPY: [&str; 2] = ["no_copy", "no node that is up has a copy of a shard"];
+
+fn refused(at: Nanos, op: &SimOp, class: ErrorClass, [code, message]: [&str; 2]) -> SimResponse {
     let rows = match op.work {
         Work::Insert { rows, .. } => rows,
         Work::Query => 0,
     };
-    let error = OpError {
-        class: ErrorClass::Rejected,
-        code: Some("queue_full".to_owned()),
-        message: "a node's queue is full".to_owned(),
-    };
-    SimResponse { at, outcome: Outcome::refused(rows, error) }
+    let error = OpError { class, code: Some(code.to_owned()), message: message.to_owned() };
+    SimResponse { at, outcome: Outcome::refused(rows, error), ticket: None }
 }
 
 fn no_table(at: Nanos, rows: u64) -> SimResponse {
@@ -395,16 +526,20 @@ fn no_table(at: Nanos, rows: u64) -> SimResponse {
         code: Some("no_table".to_owned()),
         message: "the table does not exist".to_owned(),
     };
-    SimResponse { at, outcome: Outcome::refused(rows, error) }
+    SimResponse { at, outcome: Outcome::refused(rows, error), ticket: None }
 }
 
 fn cut(at: Nanos, message: &str) -> SimResponse {
-    let outcome = Outcome::unknown(OpError {
+    SimResponse { at, outcome: cut_off(message), ticket: None }
+}
+
+/// The connection was lost.
+pub(super) fn cut_off(message: &str) -> Outcome {
+    Outcome::unknown(OpError {
         class: ErrorClass::Connection,
         code: None,
         message: message.to_owned(),
-    });
-    SimResponse { at, outcome }
+    })
 }
 
 fn scatter(distribution: ServiceDistribution, random: RandomKey) -> f64 {

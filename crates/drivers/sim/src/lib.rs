@@ -6,11 +6,14 @@
 //! Must not read a clock (only the run's timeline). A response must depend only on the seed, the ops, and their arrival
 //! times.
 
+mod actions;
 mod admin;
 mod cluster;
 mod node;
+mod outages;
 mod parameters;
 mod session;
+mod slowdown;
 mod store;
 mod text;
 mod values;
@@ -21,19 +24,25 @@ mod tests;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
+use tokio::sync::Notify;
+
 use highwater_model::op::{BoundOpKind, BoundWorkload, PlaceholderStyle};
 use highwater_model::plan::AuditLevel;
 use highwater_model::units::{Nanos, Seed};
 
 pub use self::cluster::PlantedFaults;
-pub use self::parameters::{ServiceDistribution, SimClock, SimParameters, Stall, Warm, capacity};
+pub use self::parameters::{
+    Rebuild, ServiceDistribution, SimClock, SimParameters, Stall, Warm, capacity,
+};
 pub use self::text::PARAMETERS;
 
+use self::actions::SimActions;
 use self::admin::{SimAdmin, SimReader};
 use self::cluster::Cluster;
 use self::session::{ClusterView, INSERT_MODE, SimSession, alive, lock, no_table};
 use highwater_driver::contract::{
-    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetOptions, Timeline,
+    Admin, Capabilities, ClusterActions, Connect, Driver, Response, Session, Target, TargetOptions,
+    Timeline,
 };
 use highwater_driver::target_url::TargetUrl;
 use highwater_driver::telemetry::TelemetryReader;
@@ -86,6 +95,7 @@ pub struct SimTarget {
     parameters: Arc<SimParameters>,
     url: String,
     cluster: Arc<Mutex<Cluster>>,
+    changed: Arc<Notify>,
 }
 
 impl SimTarget {
@@ -100,7 +110,8 @@ impl SimTarget {
         }
         let parameters = Arc::new(SimParameters::parse(&url.parameters)?);
         let cluster = Cluster::new(Arc::clone(&parameters), seed);
-        Ok(Self { parameters, url: url.to_string(), cluster: Arc::new(Mutex::new(cluster)) })
+        let cluster = Arc::new(Mutex::new(cluster));
+        Ok(Self { parameters, url: url.to_string(), cluster, changed: Arc::default() })
     }
 
     /// Its parameters.
@@ -151,6 +162,7 @@ impl Target for SimTarget {
             let tables = self.prepare(&connect.workload)?;
             let session: Box<dyn Session> = Box::new(SimSession::new(
                 Arc::clone(&self.cluster),
+                Arc::clone(&self.changed),
                 tables,
                 connect.workload,
                 connect.timeline,
@@ -165,6 +177,16 @@ impl Target for SimTarget {
             drop(view.alive()?);
             Ok(Box::new(SimAdmin(view)) as Box<dyn Admin>)
         })
+    }
+
+    fn actions(&self) -> Option<Arc<dyn ClusterActions>> {
+        // From now on it remembers what is in flight.
+        lock(&self.cluster).outages.get_or_insert_default();
+        Some(Arc::new(SimActions {
+            parameters: Arc::clone(&self.parameters),
+            cluster: Arc::clone(&self.cluster),
+            changed: Arc::clone(&self.changed),
+        }))
     }
 
     fn telemetry(

@@ -15,6 +15,7 @@ use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::units::Nanos;
 
 use super::parameters::Stall;
+use super::slowdown::{Slowdown, Slowdowns};
 
 /// One node of the cluster.
 #[derive(Debug)]
@@ -29,6 +30,7 @@ pub(super) struct Node {
     booked: Nanos,
     /// The disk for its rows; `None` without a limit.
     disk: Option<Disk>,
+    slowdowns: Slowdowns,
 }
 
 /// The state of a node at one moment.
@@ -47,6 +49,7 @@ impl Node {
     pub(super) fn new(cores: Option<u32>, queue: Option<u32>, disk: Option<Disk>) -> Self {
         Self {
             booked: Nanos::ZERO,
+            slowdowns: Slowdowns::default(),
             disk,
             free: cores.map(|cores| (0..cores).map(|_| Reverse(Nanos::ZERO)).collect()),
             waiting: VecDeque::new(),
@@ -62,7 +65,7 @@ impl Node {
         };
         self.forget_started(now);
         let idle = match &self.free {
-            _ if stalled || !self.waiting.is_empty() => 0,
+            _ if stalled || self.slowdowns.is_still(now) || !self.waiting.is_empty() => 0,
             None => pieces,
             Some(cores) => cores.iter().filter(|Reverse(free)| *free <= now).count(),
         };
@@ -78,12 +81,11 @@ impl Node {
     /// Its current state; work booked for later is not done yet.
     pub(super) fn snapshot(&mut self, now: Nanos) -> NodeSnapshot {
         self.forget_started(now);
-        let cores = || self.free.iter().flatten();
-        let ahead = cores().map(|Reverse(free)| free.saturating_sub(now).0);
+        let ahead = self.cores().map(|free| free.saturating_sub(now).0);
         let ahead = Nanos(ahead.fold(0, u64::saturating_add));
         NodeSnapshot {
             occupied: self.free.as_ref().map(|_| self.booked.saturating_sub(ahead)),
-            active: cores().filter(|Reverse(free)| *free > now).count(),
+            active: self.cores().filter(|free| *free > now).count(),
             waiting: self.waiting.len(),
         }
     }
@@ -98,6 +100,45 @@ impl Node {
         self.disk.as_mut().map_or(now, |disk| disk.write(now, rows))
     }
 
+    /// Everything in progress ends at once, without a result.
+    pub(super) fn clear(&mut self, now: Nanos) {
+        let ahead: u64 = self.cores().map(|free| free.saturating_sub(now).0).sum();
+        self.booked = self.booked.saturating_sub(Nanos(ahead));
+        self.shift(|free| free.min(now));
+        self.waiting.clear();
+        if let Some(disk) = &mut self.disk {
+            disk.due = disk.due.min(now);
+        }
+    }
+
+    /// Slows down from now on. Returns when what is booked for a time is done instead.
+    pub(super) fn slow_down(&mut self, slowdown: Slowdown) -> impl Fn(Nanos) -> Nanos + use<> {
+        let (now, old) = (slowdown.from, self.slowdowns.clone());
+        self.slowdowns.add(slowdown);
+        let new = self.slowdowns.clone();
+        let later = move |at| if at <= now { at } else { new.done(now, old.work(now, at)) };
+        self.forget_started(now);
+        let before: u64 = self.cores().map(|free| free.0).sum();
+        self.shift(&later);
+        let after: u64 = self.cores().map(|free| free.0).sum();
+        self.booked = self.booked.saturating_add(Nanos(after.saturating_sub(before)));
+        self.waiting.iter_mut().for_each(|start| *start = later(*start));
+        if let Some(disk) = &mut self.disk {
+            disk.due = later(disk.due);
+        }
+        later
+    }
+
+    fn cores(&self) -> impl Iterator<Item = Nanos> + '_ {
+        self.free.iter().flatten().map(|Reverse(free)| *free)
+    }
+
+    fn shift(&mut self, to: impl Fn(Nanos) -> Nanos) {
+        if let Some(cores) = &mut self.free {
+            *cores = cores.drain().map(|Reverse(free)| Reverse(to(free))).collect();
+        }
+    }
+
     /// Books one piece of work, and returns when it finishes. `service` returns its length, given its start; stalls
     /// delay its start and prolong it.
     pub(super) fn book(
@@ -109,7 +150,9 @@ impl Node {
         let core = self.free.as_mut().and_then(BinaryHeap::pop);
         let ready = core.map_or(now, |Reverse(free)| free.max(now));
         let start = stall_at(stalls, ready).map_or(ready, Stall::end);
-        let finish = prolonged(stalls, start, service(start));
+        let start = self.slowdowns.done(start, Nanos::ZERO);
+        let length = self.slowdowns.done(start, service(start)) - start;
+        let finish = prolonged(stalls, start, length);
         if let Some(cores) = &mut self.free {
             cores.push(Reverse(finish));
         }

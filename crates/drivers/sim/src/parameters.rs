@@ -56,6 +56,14 @@ pub struct SimParameters {
     pub stall: Vec<Stall>,
     /// When the whole target fails permanently.
     pub die: Option<Nanos>,
+    /// Time from the death of a node until the others do without it.
+    pub failover: Nanos,
+    /// How long a node takes to start again.
+    pub start: Nanos,
+    /// Work of all nodes after a node came back.
+    pub rebuild: Option<Rebuild>,
+    /// Inserts that finished this long before a node is killed are lost with their primaries on it.
+    pub lag: Nanos,
     /// Probability that a row is acknowledged but not stored.
     pub drop: f64,
     /// Probability that a row is stored twice.
@@ -98,6 +106,10 @@ impl Default for SimParameters {
             warm: None,
             stall: Vec::new(),
             die: None,
+            failover: Nanos::SECOND,
+            start: Nanos::SECOND,
+            rebuild: None,
+            lag: Nanos::ZERO,
             drop: 0.0,
             duplicate: 0.0,
             alter: 0.0,
@@ -173,6 +185,15 @@ pub struct Warm {
     pub length: Nanos,
     /// At the start; at least 1.
     pub factor: f64,
+}
+
+/// A part of the capacity of all nodes that copying data takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rebuild {
+    /// How long it takes; above 0.
+    pub length: Nanos,
+    /// Part of the capacity, in (0, 1).
+    pub share: f64,
 }
 
 /// A time without any work.

@@ -5,6 +5,8 @@
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::Notify;
+
 use highwater_driver::contract::{BoxFuture, Encoder, Request, Session, Timeline};
 use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody};
 use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
@@ -12,12 +14,14 @@ use highwater_model::transaction::NextStep;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::{UserError, UserErrorKind};
 
-use super::cluster::{Cluster, SimOp, Work};
+use super::cluster::{Cluster, SimOp, SimResponse, Work, cut_off};
 use super::parameters::SimParameters;
 
 /// One connection.
 pub(super) struct SimSession {
     cluster: Arc<Mutex<Cluster>>,
+    /// Notified of each action on the cluster.
+    changed: Arc<Notify>,
     /// Per op of the workload, the number of the table that it fills, or `None` for a query.
     tables: Vec<Option<usize>>,
     workload: Arc<BoundWorkload>,
@@ -29,11 +33,12 @@ pub(super) struct SimSession {
 impl SimSession {
     pub(super) fn new(
         cluster: Arc<Mutex<Cluster>>,
+        changed: Arc<Notify>,
         tables: Vec<Option<usize>>,
         workload: Arc<BoundWorkload>,
         timeline: Rc<dyn Timeline>,
     ) -> Self {
-        Self { cluster, tables, workload, timeline, usable: true }
+        Self { cluster, changed, tables, workload, timeline, usable: true }
     }
 
     /// The pauses of a transaction together, and whether it ends with ROLLBACK.
@@ -52,6 +57,46 @@ impl SimSession {
                 Ok(NextStep::End { rolls_back }) => return (pauses, rolls_back),
                 Err(_) => return (pauses, false),
             }
+        }
+    }
+
+    /// Submits an op as soon as no node keeps it waiting.
+    async fn submit(&self, op: &SimOp) -> SimResponse {
+        loop {
+            let changed = self.changed.notified();
+            let submitted = lock(&self.cluster).submit(self.timeline.now(), op);
+            match submitted {
+                Ok(response) => return response,
+                Err(until) => self.wait(until, changed).await,
+            }
+        }
+    }
+
+    /// The outcome of an op, when its response is due; actions may postpone it, or cut it off.
+    async fn answered(&self, response: SimResponse, pauses: Nanos) -> Outcome {
+        let Some(ticket) = response.ticket else {
+            self.timeline.sleep_until(response.at.saturating_add(pauses)).await;
+            return response.outcome;
+        };
+        loop {
+            let changed = self.changed.notified();
+            let due = lock(&self.cluster).outages.as_ref().and_then(|of| of.due(ticket));
+            let Some(due) = due.map(|due| due.saturating_add(pauses)) else {
+                return cut_off("the node went down");
+            };
+            if due <= self.timeline.now() {
+                lock(&self.cluster).deliver(ticket);
+                return response.outcome;
+            }
+            self.wait(due, changed).await;
+        }
+    }
+
+    async fn wait(&self, until: Nanos, changed: impl Future<Output = ()>) {
+        tokio::select! {
+            biased;
+            () = changed => {}
+            () = self.timeline.sleep_until(until) => {}
         }
     }
 
@@ -94,10 +139,10 @@ impl Session for SimSession {
             if unlocked > now {
                 self.timeline.sleep_until(unlocked).await;
             }
-            let response = lock(&self.cluster).submit(self.timeline.now(), &op);
-            self.timeline.sleep_until(response.at.saturating_add(pauses)).await;
-            self.usable = response.outcome.session_usable;
-            if rolls_back { response.outcome.as_rolled_back() } else { response.outcome }
+            let response = self.submit(&op).await;
+            let outcome = self.answered(response, pauses).await;
+            self.usable = outcome.session_usable;
+            if rolls_back { outcome.as_rolled_back() } else { outcome }
         })
     }
 }
@@ -158,9 +203,9 @@ pub(super) fn alive(
     let cluster = lock(cluster);
     if cluster.is_dead(now) {
         return Err(UserError::unreachable(
-            "target `sim:` is down, as its parameter `die` demands",
+            "target `sim:` is down, as its parameter `die` or the actions on it demand",
         )
-        .with_hint("give `die` a later time, or leave it out"));
+        .with_hint("give `die` a later time, or start a node again"));
     }
     Ok(cluster)
 }

@@ -25,13 +25,22 @@ pub(super) struct RowSet {
 impl RowSet {
     /// Applies the rows `first..end` once more.
     pub(super) fn add(&mut self, first: u64, end: u64) {
+        self.change(first, end, |count| count.saturating_add(1));
+    }
+
+    /// Applies the rows `first..end` once less.
+    pub(super) fn remove(&mut self, first: u64, end: u64) {
+        self.change(first, end, |count| count.saturating_sub(1));
+    }
+
+    fn change(&mut self, first: u64, end: u64, change: impl Fn(u32) -> u32) {
         if first >= end {
             return;
         }
         self.split(first);
         self.split(end);
         for (_, count) in self.steps.range_mut(first..end) {
-            *count = count.saturating_add(1);
+            *count = change(*count);
         }
         self.merge(first);
         self.merge(end);
@@ -156,6 +165,15 @@ impl Table {
         }
         self.stored += end - first - faults.dropped + faults.duplicated;
         faults
+    }
+
+    /// Loses an application of the rows `first..first + rows`; returns how many copies of them there were.
+    pub(super) fn lose(&mut self, first: u64, rows: u64) -> u64 {
+        let end = first.saturating_add(rows);
+        let copies = self.copies_between(first, end);
+        self.rows.remove(first, end);
+        self.stored = self.stored.saturating_sub(copies);
+        copies
     }
 
     /// Counts stored rows, and sums their checksums by index div `width`, which is at least 1; `None` if rows cannot be

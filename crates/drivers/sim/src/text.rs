@@ -9,7 +9,7 @@ use highwater_model::units::Nanos;
 
 use highwater_model::user_error::UserError;
 
-use super::parameters::{ServiceDistribution, SimClock, SimParameters, Stall, Warm};
+use super::parameters::{Rebuild, ServiceDistribution, SimClock, SimParameters, Stall, Warm};
 /// All parameters, in the order of the reference page.
 pub const PARAMETERS: &[&str] = &[
     "nodes",
@@ -33,6 +33,10 @@ pub const PARAMETERS: &[&str] = &[
     "warm",
     "stall",
     "die",
+    "failover",
+    "start",
+    "rebuild",
+    "lag",
     "drop",
     "duplicate",
     "alter",
@@ -114,6 +118,10 @@ impl SimParameters {
             "warm" => self.warm = Some(warm(text)?),
             "stall" => self.stall = stalls(text)?,
             "die" => self.die = Some(span(text)?),
+            "failover" => self.failover = span(text)?,
+            "start" => self.start = span(text)?,
+            "rebuild" => self.rebuild = Some(rebuild(text)?),
+            "lag" => self.lag = span(text)?,
             "drop" => self.drop = number(text, 0.0, 1.0)?,
             "duplicate" => self.duplicate = number(text, 0.0, 1.0)?,
             "alter" => self.alter = number(text, 0.0, 1.0)?,
@@ -202,6 +210,12 @@ impl SimParameters {
                 format!("{}+{}", span_text(stall.at), span_text(stall.length))
             })?,
             "die" => span_text(self.die?),
+            "failover" => span_text(self.failover),
+            "start" => span_text(self.start),
+            "rebuild" => self
+                .rebuild
+                .map(|rebuild| format!("{}:{}", span_text(rebuild.length), rebuild.share))?,
+            "lag" => span_text(Some(self.lag).filter(|lag| *lag > Nanos::ZERO)?),
             "drop" => self.drop.to_string(),
             "duplicate" => self.duplicate.to_string(),
             "alter" => self.alter.to_string(),
@@ -349,6 +363,20 @@ fn warm(text: &str) -> Result<Warm, Expected> {
         .ok_or_else(|| {
             "a time and a factor from 1 to 1000, such as `30s:4` for work that takes four times \
              as long at the start"
+                .to_owned()
+        })
+}
+
+fn rebuild(text: &str) -> Result<Rebuild, Expected> {
+    text.split_once(':')
+        .and_then(|(length, share)| {
+            let share = positive(share, 1.0).filter(|share| *share < 1.0)?;
+            Some(Rebuild { length: span(length).ok()?, share })
+        })
+        .filter(|rebuild| rebuild.length > Nanos::ZERO)
+        .ok_or_else(|| {
+            "a time and a part of the capacity below 1, such as `30s:0.4` for copying that takes \
+             40% of all nodes for 30 seconds"
                 .to_owned()
         })
 }

@@ -7,6 +7,7 @@ mod independent;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod actions;
 mod combined;
 mod endings;
 mod faults;

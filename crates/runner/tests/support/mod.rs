@@ -17,6 +17,7 @@ use highwater_driver::interrupts::{self, Interrupter};
 use highwater_driver::{Target, TargetOptions};
 use highwater_model::control::{Command, Refusal};
 use highwater_model::event::{Event, Part};
+use highwater_model::fault::parse_faults;
 use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::plan::{
     Arrivals, AuditLevel, AuditPlan, Objective, Plan, RetryPlan, Share, SteadinessRule, StopRule,
@@ -66,6 +67,8 @@ pub(crate) struct Job {
     pub(crate) audit_limit: Nanos,
     pub(crate) telemetry: TelemetryRequest,
     pub(crate) drop_tables: bool,
+    /// Actions on the cluster, as they are typed.
+    pub(crate) faults: String,
     /// The workload's file; `cpu` without one.
     pub(crate) text: Option<&'static str>,
 }
@@ -96,6 +99,7 @@ impl Job {
             audit_limit: Nanos::from_secs(60),
             telemetry: TelemetryRequest::default(),
             drop_tables: false,
+            faults: String::new(),
             text: None,
         }
     }
@@ -150,7 +154,10 @@ impl Job {
 
     /// The request against that target.
     pub(crate) fn request(&self, target: Arc<dyn Target>, root: &Path) -> RunRequest {
-        let plan = self.plan(&self.workload(), target.capabilities().default_sessions);
+        let mut plan = self.plan(&self.workload(), target.capabilities().default_sessions);
+        if !self.faults.is_empty() {
+            plan.faults = parse_faults(&self.faults).unwrap();
+        }
         let directory = RunDirectory::create(root, "test", &plan).unwrap();
         self.request_in(target, plan, directory)
     }
@@ -162,6 +169,7 @@ impl Job {
         plan: Plan,
         directory: RunDirectory,
     ) -> RunRequest {
+        let actions = (!plan.faults.is_empty()).then(|| target.actions()).flatten();
         RunRequest {
             ceilings: None,
             directory,
@@ -175,7 +183,7 @@ impl Job {
                 telemetry: self.telemetry.clone(),
                 ..RunOptions::default()
             },
-            actions: None,
+            actions,
             controls: Controls::default(),
             start_in: self.start_in,
             meets: None,

@@ -31,7 +31,7 @@ fn insert_at(cluster: &mut Cluster, millis: u64, rows: u64) -> (Nanos, Outcome) 
 
 fn submit_at(cluster: &mut Cluster, millis: u64, work: Work) -> (Nanos, Outcome) {
     let op = SimOp { position: 0, index: millis, work };
-    let answer = cluster.submit(ms(millis), &op);
+    let answer = cluster.submit(ms(millis), &op).unwrap();
     (answer.at, answer.outcome)
 }
 

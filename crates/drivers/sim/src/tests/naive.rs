@@ -98,7 +98,8 @@ proptest! {
             .zip(&jobs)
             .map(|(index, (arrival, length))| {
                 let work = Work::Insert { table: 0, first_row: 0, rows: *length };
-                let answer = cluster.submit(ms(*arrival), &SimOp { position: 0, index, work });
+                let op = SimOp { position: 0, index, work };
+                let answer = cluster.submit(ms(*arrival), &op).unwrap();
                 answer.outcome.is_success().then_some(answer.at)
             })
             .collect();

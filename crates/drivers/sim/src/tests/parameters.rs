@@ -12,7 +12,8 @@ const PAGE: &str = include_str!("../../../../../docs/reference/sim.md");
 fn every_parameter_is_read_and_printed_back() {
     let all = "nodes=4&cores=inf&request=1.5ms&row=250ns&query=0&service=lognormal:1.5&shards=12\
                &replicas=2&replica_cost=0.5&hot_shard=0.25&rtt=100µs&client=9000&lock=3ms&queue=0&disk=20000&burst=7&answer_bytes=10&slow_node=2:0.5,3:2\
-               &warm=30s:4&stall=30s%2B2s,1m+500ms&die=1h&drop=0.001&duplicate=0.01&alter=0.1\
+               &warm=30s:4&stall=30s%2B2s,1m+500ms&die=1h\
+               &failover=3s&start=20s&rebuild=1m:0.3&lag=50ms&drop=0.001&duplicate=0.01&alter=0.1\
                &swap=0.2&offset=1&lose_ack=0.1\
                &fail=1&clock=real";
     let parameters = parse(all).unwrap();
@@ -57,6 +58,8 @@ fn a_bad_value_is_named_with_valid_ones() {
         ("rtt=31.0.0ms", "rtt", "a time"),
         ("rtt=1000h", "rtt", "at most 30 days"),
         ("rtt=99999999999999999999999h", "rtt", "at most 30 days"),
+        ("rebuild=30s", "rebuild", "a part of the capacity below 1"),
+        ("rebuild=30s:1", "rebuild", "a part of the capacity below 1"),
         ("disk=0", "disk", "from 1 to"),
         ("disk=1&burst=-1", "burst", "from 0 to"),
         ("hot_shard=2", "hot_shard", "from 0 to 1"),

@@ -48,7 +48,7 @@ fn latencies(parameters: &str, lambda: f64, ops: u32) -> Vec<f64> {
         at += gaps.with(index.into()).exponential() / lambda * UNIT_NS;
         let now = Nanos(at as u64);
         let op = SimOp { position: 0, index: index.into(), work: Work::Query };
-        let answer = cluster.submit(now, &op);
+        let answer = cluster.submit(now, &op).unwrap();
         if index >= ops / 20 {
             latencies.push((answer.at - now).0 as f64 / UNIT_NS);
         }
