@@ -118,6 +118,11 @@ pub struct Stalls {
     pub every_ns: u64,
 }
 
+/// The longest time without an acknowledgment, in nanoseconds, if it was an outage of a whole second.
+pub fn outage_ns(seen: &AvailabilityRecord) -> Option<u64> {
+    (seen.dips > 0 && seen.recovery.is_some()).then_some(seen.longest_gap_ns)
+}
+
 /// The stalls of a run; absent if there are fewer than `STALLS_LEAST` gaps that pauses between acknowledgments do not
 /// explain.
 pub fn stalls(seen: &AvailabilityRecord) -> Option<Stalls> {

@@ -238,7 +238,9 @@ fn counter_differs(record: &RunRecord) -> Option<Reason> {
     if record.plan.definition.share.of > 1 || counted >= audit.acknowledged {
         return None;
     }
-    let is_reset = || record.target_telemetry.as_ref().is_some_and(has_restarted);
+    // A target that was lost in the run is polled no more: what it did until the audit is not seen.
+    let is_lost = record.incidents.iter().any(|of| of.kind == IncidentKind::TargetLost);
+    let is_reset = || is_lost || record.target_telemetry.as_ref().is_some_and(has_restarted);
     if audit.level >= AuditLevel::Sums && is_reset() {
         return None;
     }

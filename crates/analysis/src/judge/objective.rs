@@ -29,6 +29,7 @@ use super::shares::{
     latency_verdicts, offered, ops_to_plan, rejected_ops,
 };
 use super::{failure_hint, incident, judgment, reason, shares};
+use crate::availability::outage_ns;
 use crate::exceedance::exceedance;
 use crate::telemetry;
 
@@ -50,7 +51,7 @@ pub(super) fn judge(
         };
     }
     let latencies = latency_verdicts(objectives, measured);
-    let mut reasons = vec![failed_work, latency(&latencies)];
+    let mut reasons = vec![failed_work, latency(record, &latencies)];
     reasons.extend(objectives.iter().map(|objective| of_counts(record, measured, objective)));
     reasons.push(rate_not_sustained(measured));
     reasons.push(backlog(record, measured));
@@ -80,7 +81,7 @@ pub(super) fn judge_each(
     let each = objectives.iter().map(|objective| {
         let is_latency = objective.quantile_ppm().is_some();
         let latencies = is_latency.then(|| of_latency.next()).flatten().unwrap_or_default();
-        let reason = latency(latencies);
+        let reason = latency(record, latencies);
         let lacks_ops = measured.is_empty() || reason.is_some() && lacks_ops_alone(latencies);
         let reason = reason.or_else(|| of_counts(record, measured, objective));
         let value = match &reason {
@@ -134,7 +135,7 @@ fn lacks_ops_alone(verdicts: &[LatencyVerdict]) -> bool {
     shown.all(|shown| matches!(shown, Shown::Met | Shown::TooFew { .. }))
 }
 
-fn latency(verdicts: &[LatencyVerdict]) -> Option<Reason> {
+fn latency(record: &RunRecord, verdicts: &[LatencyVerdict]) -> Option<Reason> {
     let places: Vec<String> = verdicts
         .iter()
         .filter_map(|verdict| {
@@ -161,7 +162,13 @@ fn latency(verdicts: &[LatencyVerdict]) -> Option<Reason> {
         (message, "measure longer (-d), lower --rate, or use fewer sessions (-c)")
     } else {
         let message = "a percentile is above its limit, or not below it with 95% confidence";
-        let hint = "lower --rate, use fewer sessions (-c), or measure longer (-d)";
+        // After an outage, a lower rate would have had the same percentile.
+        let hint = match outage_ns(&record.availability) {
+            Some(_) => {
+                "see the target's log for why it acknowledged nothing for a time, then run again"
+            }
+            None => "lower --rate, use fewer sessions (-c), or measure longer (-d)",
+        };
         (message, hint)
     };
     reason(ReasonCode::ObjectiveLatency, message, &places, hint)

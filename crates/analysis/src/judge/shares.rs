@@ -150,7 +150,7 @@ const fn ops_needed(allowed_ppm: u64) -> u64 {
 
 /// Ops to plan for judging a percentile beyond which this many millionths may lie.
 pub fn ops_to_judge(allowed_ppm: u64) -> f64 {
-    ops_to_plan(to_f64(ops_needed(allowed_ppm)))
+    ops_to_plan(to_f64(ops_needed(allowed_ppm))).ceil()
 }
 
 /// Ops to plan for, so that a Poisson count is hardly ever below this number.

@@ -444,6 +444,7 @@ pub(super) const ALL: &[OtherFlags] = &[
         "show",
         "use `--format FORMAT`: text, markdown, csv, json, html or junit",
     ),
+    ("--markdown --html --output", "compare", "use `--format FORMAT`: text, markdown or html"),
 ];
 
 /// What to type instead of a flag that the command does not have.

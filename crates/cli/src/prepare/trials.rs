@@ -281,6 +281,8 @@ static SIGNALS: Mutex<Signals> = Mutex::new(Signals::new());
 /// Interrupts (Ctrl-C) and requests to end (SIGTERM) of this process, and their receivers.
 struct Signals {
     is_listening: bool,
+    /// Whether a load may be running, whose audit follows a stop.
+    has_load: bool,
     /// Number of signals, at most [`URGENT`].
     arrived: u32,
     /// Senders of runs and experiments that may still be running.
@@ -295,28 +297,37 @@ pub struct Stops {
     pub interrupts: Interrupts,
 }
 
-/// Interrupts (Ctrl-C) and requests to end (SIGTERM) as stop requests of the run.
+/// Interrupts (Ctrl-C) and requests to end (SIGTERM) as stop requests of a command without a load.
 pub fn signals() -> Result<Interrupts, UserError> {
-    Ok(stops()?.interrupts)
+    Ok(listening()?.open().interrupts)
 }
 
 /// Like [`signals`], with both ends. A request by one sender reaches no other run of this process, but a signal
 /// reaches all of them, including those that begin after it.
 pub fn stops() -> Result<Stops, UserError> {
+    let mut signals = listening()?;
+    signals.has_load = true;
+    Ok(signals.open())
+}
+
+fn listening() -> Result<MutexGuard<'static, Signals>, UserError> {
     let mut signals = all();
     if !signals.is_listening {
         ctrlc::set_handler(|| {
-            let urgent = all().arrive();
-            terminal::note(if urgent {
-                "stopping at once: no audit\n"
-            } else {
-                "stopping: open ops end, then the audit; Ctrl-C again stops at once\n"
+            let mut signals = all();
+            let urgent = signals.arrive();
+            terminal::note(match (signals.has_load, urgent) {
+                (false, _) => "stopping\n",
+                (true, true) => "stopping at once: no audit\n",
+                (true, false) => {
+                    "stopping: open ops end, then the audit; Ctrl-C again stops at once\n"
+                }
             });
         })
         .map_err(|error| UserError::usage(format!("cannot listen for interrupts: {error}")))?;
         signals.is_listening = true;
     }
-    Ok(signals.open())
+    Ok(signals)
 }
 
 fn all() -> MutexGuard<'static, Signals> {
@@ -325,7 +336,7 @@ fn all() -> MutexGuard<'static, Signals> {
 
 impl Signals {
     const fn new() -> Self {
-        Self { is_listening: false, arrived: 0, interrupters: Vec::new() }
+        Self { is_listening: false, has_load: false, arrived: 0, interrupters: Vec::new() }
     }
 
     fn open(&mut self) -> Stops {

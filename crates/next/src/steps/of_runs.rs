@@ -147,6 +147,13 @@ pub(super) static CASES: &[Case] = &[
         |s| first_is(s, &[ReasonCode::LatencyUnknown, ReasonCode::OutcomeUnknown]),
         |s| commands::one_session(s.line(), s.run).to_string(),
     ),
+    // A pause is an event of its time: a check of the machine afterwards does not find it, and of several runs it
+    // spoils one.
+    Case::new(
+        "the load generator stood still for a moment",
+        |s| is_run(s) && first_is(s, &[ReasonCode::ClientStalled]),
+        |s| s.line().with("repeat", "3".to_owned()).to_string(),
+    ),
     Case::new(
         "something beside the target spoiled the figures",
         |s| s.run.judgments.measurement.value != Measurement::Valid,

@@ -261,6 +261,9 @@ const RUNS: &[Example] = &[
     ("more was offered than could be answered at all", || {
         spoiled(judged(fixture::open_gate()), ReasonCode::LatencyUnknown)
     }),
+    ("the load generator stood still for a moment", || {
+        spoiled(fixture::closed(), ReasonCode::ClientStalled)
+    }),
     ("something beside the target spoiled the figures", || {
         run(|r| r.clients[0].cpu_fraction = 1.0)
     }),

@@ -45,6 +45,8 @@ const VERDICTS: &str = "Equal: the whole interval is inside the difference that 
      percentage points.";
 /// The head of the figures.
 const HEAD: &str = "of | figure | A | B | difference | 95% CI";
+/// Number of its columns that are about what was measured.
+const MEASURED: usize = 4;
 
 /// All of them as one report.
 pub(crate) fn page(report: &CompareReport<'_>) -> Report {
@@ -92,6 +94,7 @@ fn report_of(names: [&str; 2], comparison: &Comparison) -> Report {
         facts,
         hero: match comparison.figures.as_slice() {
             [] => Vec::new(),
+            _ if comparison.is_guarded() => Vec::new(),
             _ => vec![Block::Intervals(Box::new(comparison.clone()))],
         },
         sections: vec![section(comparison, blocks(names, comparison))],
@@ -120,16 +123,16 @@ pub(super) fn blocks(names: [&str; 2], comparison: &Comparison) -> Vec<Block> {
 
 /// Every figure; the first two columns hold words.
 fn figures(comparison: &Comparison) -> Table {
-    Table::new("Figures of both groups", rows(comparison), 2)
+    Table::new("Figures of both groups", rows(comparison, &comparison.figures), 2)
 }
 
 /// The primary figure and those that are not equal, below their head, and the number of the others.
 fn unequal(comparison: &Comparison) -> (Vec<Row>, usize) {
     let is_shown =
         |compared: &&FigureComparison| compared.verdict != Verdict::Equal || compared.is_primary;
-    let shown: Vec<Row> = comparison.figures.iter().filter(is_shown).map(row).collect();
+    let shown: Vec<&FigureComparison> = comparison.figures.iter().filter(is_shown).collect();
     let equal = comparison.figures.len() - shown.len();
-    (headed(HEAD, shown), equal)
+    (rows(comparison, shown), equal)
 }
 
 /// The time series of all runs, overlaid; absent if no run has any.
@@ -184,7 +187,20 @@ pub(super) fn sentence(names: [&str; 2], comparison: &Comparison) -> String {
 pub(super) fn answer(names: [&str; 2], comparison: &Comparison) -> Answer {
     let question = question(names, comparison);
     let limit = Some(differs(comparison));
-    let Some(primary) = comparison.primary() else {
+    let primary = comparison.primary();
+    if comparison.is_guarded() {
+        let caveat = "no verdict: the groups answer different questions";
+        return Answer {
+            question,
+            limit,
+            lead: "A and B are".to_owned(),
+            basis: GUARDED.to_owned(),
+            keys: primary
+                .map_or_else(Vec::new, |of| keys(comparison, of).into_iter().take(2).collect()),
+            ..Answer::without_figure("not comparable", caveat)
+        };
+    }
+    let Some(primary) = primary else {
         return Answer {
             question,
             limit,
@@ -228,6 +244,10 @@ pub(super) fn answer(names: [&str; 2], comparison: &Comparison) -> Answer {
     }
 }
 
+/// What to do about groups that answer different questions.
+const GUARDED: &str =
+    "to compare them, measure both at the same pace, with the same objectives and workload";
+
 /// Maximum characters of a name that an answer repeats from its question.
 const REPEATED: usize = 28;
 
@@ -236,7 +256,7 @@ fn lead(names: [&str; 2], comparison: &Comparison) -> String {
     let is_short = |name: &&str| name.chars().count() <= REPEATED;
     let names = if names.iter().all(is_short) { names } else { ["A", "B"] };
     let sentence = sentence_of(names, comparison);
-    let is_open = comparison.verdict() == Verdict::Inconclusive && !comparison.is_guarded();
+    let is_open = comparison.verdict() == Verdict::Inconclusive;
     if is_open { format!("{sentence}, inconclusive") } else { sentence }
 }
 
@@ -366,9 +386,17 @@ fn named(names: [&str; 2], comparison: &Comparison) -> [String; 2] {
     [named(0), named(1)]
 }
 
-/// The head and a row for each figure; the first two columns hold words.
-fn rows(comparison: &Comparison) -> Vec<Row> {
-    headed(HEAD, comparison.figures.iter().map(row))
+/// The head and a row for each of these figures; the first two columns hold words. Of groups that answer different
+/// questions only what each measured.
+fn rows<'a>(
+    comparison: &Comparison,
+    figures: impl IntoIterator<Item = &'a FigureComparison>,
+) -> Vec<Row> {
+    let rows = headed(HEAD, figures.into_iter().map(row));
+    if !comparison.is_guarded() {
+        return rows;
+    }
+    rows.into_iter().map(|row| Row::new(row.cells.into_iter().take(MEASURED))).collect()
 }
 
 fn row(compared: &FigureComparison) -> Row {

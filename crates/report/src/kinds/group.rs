@@ -143,8 +143,10 @@ fn variants(group: &GroupRecord) -> Vec<Row> {
         let p99: Option<Vec<f64>> = trials.iter().map(|t| t.p99_ns.map(to_f64)).collect();
         let p99 = p99.and_then(|p99| mean(&p99)).map(round_to_u64);
         let what = std::iter::once(variant.urls.join(" ")).chain(variant.command.clone());
+        // The answer has a letter in place of a long name.
+        let letter = ["A ", "B "].get(at).filter(|_| group.variants.len() == 2);
         Row::new([
-            variant.name.clone(),
+            format!("{}{}", letter.unwrap_or(&""), variant.name),
             format!("{} of {}", trials.len(), group.times),
             or_absent(mean(&reached), rate),
             or_absent(reached.iter().copied().min_by(f64::total_cmp), rate),

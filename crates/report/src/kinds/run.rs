@@ -13,6 +13,7 @@ pub(crate) use faults::faults;
 pub(crate) use latency::{figure, responses};
 pub(crate) use load::{of_target, phases, removed, short_hash};
 
+use highwater_analysis::availability::outage_ns;
 use highwater_analysis::judge::{MeasuredStream, failed_work, measured_streams};
 use highwater_model::display::{bytes, count, duration, foreign, plain, rate};
 use highwater_model::histogram::LatencySummary;
@@ -486,10 +487,8 @@ fn failed(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Option<Stri
 /// `14.2 s without an acknowledgment`, or the worst effect of a fault, which explains it; absent without an outage of a
 /// whole second.
 fn down(run: &MeasuredRun<'_>) -> Option<String> {
-    let seen = &run.availability;
-    let gap = duration(seen.longest_gap_ns);
-    let outage = || format!("{gap} without an acknowledgment");
-    faults::worst(run).or_else(|| (seen.dips > 0 && seen.recovery.is_some()).then(outage))
+    let outage = |ns| format!("{} without an acknowledgment", duration(ns));
+    faults::worst(run).or_else(|| outage_ns(&run.availability).map(outage))
 }
 
 /// The confidence interval of the throughput. It assumes that the seconds are alike; of a time in which nothing was

@@ -77,6 +77,13 @@ fn a_counter_below_the_acknowledged_rows_is_a_contradiction() {
     assert_eq!(data(&record), CLEAN, "a restart resets it");
     record.target_telemetry = Some(uptimes([Some(50.0), Some(51.0), Some(52.0)]));
     assert_eq!(data(&record).1, contradicts);
+    let lost = highwater_model::judgment::Incident::new(
+        IncidentKind::TargetLost,
+        "Connection refused".to_owned(),
+    );
+    record.incidents.push(lost);
+    assert_eq!(data(&record), CLEAN, "a target that was lost may have been restarted unseen");
+    record.incidents.clear();
     record.audit.level = AuditLevel::Count;
     assert_eq!(data(&record), (Data::Unverified, contradicts));
 }
