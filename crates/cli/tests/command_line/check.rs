@@ -15,7 +15,7 @@ fn check_describes_a_target() {
     sessions  OK · 16 by default, all to one URL
     disk      not reported by the target
     note      3 nodes × 4 cores · 6 shards · 1 replica
-    settings  26 reported by the target; -v prints them
+    settings  28 reported by the target; -v prints them
     ");
     let all = stdout(&call(&["check", "sim:", "-v"]));
     assert!(all.contains("\ncapacity.rows_per_s.batch_1000 "), "{all}");

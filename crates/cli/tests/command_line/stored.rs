@@ -99,7 +99,7 @@ fn a_run_lasts_as_long_as_its_objectives_require_unless_its_length_is_given() {
     let mut command = highwater(&directory);
     let output = command.args(["run", "cpu", "--audit", "off"]).args(words).output().unwrap();
     let said = stderr(&output);
-    let expected = "p99 ≤ 50 ms cannot be shown to be met in 1 s: insert makes 20.0 ops a second, and 1,158 are needed; \
+    let expected = "p99 ≤ 50 ms cannot be shown to be met in 1 s: insert makes 20.0 ops a second, and 1,159 are needed; \
                     measure for 60 s (-d), or batches of at most 17 rows (--batch)";
     assert!(said.contains(expected), "{said}");
     let announced = "measuring for 60 s, so that p99 ≤ 50 ms can be decided";

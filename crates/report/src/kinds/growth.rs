@@ -7,16 +7,18 @@ mod tests;
 
 use highwater_analysis::growth::{Drift, counted, node_spread, reached};
 use highwater_model::display::{
-    about, count, duration, foreign, percent, percent_signed, percent_whole, rate, rate_signed,
+    about, count, duration, foreign, percent, percent_signed, percent_whole, plain, rate,
+    rate_signed,
 };
 use highwater_model::judgment::{Measurement, ReasonCode};
-use highwater_model::numbers::round_to_usize;
+use highwater_model::numbers::{round_to_usize, to_f64};
 use highwater_model::plan::{Objective, Pace};
 use highwater_model::record::{MeasuredRun, RunRecord};
 use highwater_model::scale::{
     ClusterStart, LeftOut, PredictedRate, ScaleEach, ScalePurpose, ScaleRecord, ScaleTrial,
     SizeFigures, SizeVerdict, WarmUpRun,
 };
+use highwater_sizing::cluster::uneven;
 use highwater_sizing::growth::{GrowthReport, GrowthSize, report as growth_of};
 
 use super::search::codes;
@@ -326,6 +328,7 @@ fn facts(scale: &ScaleRecord, grown: &GrowthReport<'_>, objectives: &[Objective]
         remarks.push(Remark::new("requested", requested(scale, until)));
     }
     remarks.extend(ended_by(objectives, grown).map(|text| Remark::new("ended by", text)));
+    remarks.extend(uneven_shards(grown).map(|text| Remark::new("shards", text)));
     if let Some((larger, predicted)) = grown.next {
         let unit = scale.unit.name();
         let text = format!(
@@ -348,6 +351,23 @@ fn facts(scale: &ScaleRecord, grown: &GrowthReport<'_>, objectives: &[Objective]
     remarks.extend(nodes_alone(scale).map(|text| Remark::new("nodes alone", text)));
     remarks.extend(made_ready(scale).map(|text| Remark::new("setup", text)));
     remarks
+}
+
+/// The sizes at which the copies of the shards could not be spread evenly, and what that leaves of linear growth.
+fn uneven_shards(grown: &GrowthReport<'_>) -> Option<String> {
+    let lost = grown.sizes.iter().filter_map(|size| {
+        let figures = &size.trial.figures;
+        let copies = figures.shards? * (figures.replicas.unwrap_or(0) + 1);
+        let (most, part) = uneven(to_f64(copies), size.trial.size.nodes)?;
+        let at = nodes(size.trial.size.nodes);
+        Some(format!(
+            "{copies} copies on {at}: {} on the busiest, so about {} of linear",
+            plain(most),
+            percent_whole(part)
+        ))
+    });
+    let lost: Vec<String> = lost.collect();
+    (!lost.is_empty()).then(|| format!("UNEVEN: {}", lost.join("; ")))
 }
 
 /// `rejected > 0% at 5 of 5 sizes`: the objective that the first failed rate of the searches missed; absent

@@ -27,7 +27,7 @@ pub use counting::{CapacityUse, HOURS_PER_MONTH, NodeCounts, NodeInterval, ToPro
 pub use decision::{
     Assumption, AssumptionWeight, Condition, Decision, Regret, ReplicaEffect, SHORTAGE, Scenario,
 };
-pub use layout::{Disk, Network, Shards, length};
+pub use layout::{Disk, Network, Shards, length, uneven};
 pub use plan::{
     Alternative, Estimate, Input, ModelPlan, Need, NeedPlan, NodePlan, Origin, PLAN_SCHEMA,
     Request, SizePlan, SizePlanPoint, WithOrigin,

@@ -2,10 +2,11 @@
 //! compute anything that the plan does not hold.
 
 use highwater_model::display::{self, percent_plain};
+use highwater_model::numbers::round_to_u32;
 
 use super::basis::{Basis, SizeAxis};
 use super::counting::NodeCounts;
-use super::layout::length;
+use super::layout::{length, uneven};
 use super::plan::{Estimate, Input, Need, NeedPlan, Origin, Request, SizePlan, WithOrigin};
 use crate::scaling::{DEVIATIONS, Size};
 
@@ -334,6 +335,7 @@ pub(super) fn notes(request: &Request, counts: &NodeCounts) -> Vec<String> {
     if request.axis() == SizeAxis::Nodes && counts.enough().is_some_and(|nodes| nodes <= replicas) {
         notes.push(format!("{nodes} nodes cannot hold {replicas} replicas apart from each other."));
     }
+    notes.extend(unevenly_measured(request));
     if counts.enough().is_some() {
         notes.extend(uneven_shards(request, nodes));
         of_layout(request, nodes, &mut notes);
@@ -346,11 +348,8 @@ pub(super) fn notes(request: &Request, counts: &NodeCounts) -> Vec<String> {
 fn uneven_shards(request: &Request, nodes: u32) -> Option<String> {
     let need = request.needs.iter().find(|need| need.basis.counts_rows())?;
     let shards = need.basis.primary_shards.filter(|_| request.axis() == SizeAxis::Nodes)?;
-    let copies = shards * f64::from(request.replicas.value + 1);
-    let mean = copies / f64::from(nodes);
-    let most = mean.ceil();
-    let is_measured = need.basis.sweep.sizes().iter().any(|size| size.size >= f64::from(nodes));
-    if is_measured || most <= 1.02 * mean {
+    let (most, part) = uneven(shards * f64::from(request.replicas.value + 1), nodes)?;
+    if need.basis.sweep.sizes().iter().any(|size| size.size >= f64::from(nodes)) {
         return None;
     }
     let even = (shards / f64::from(nodes)).ceil() * f64::from(nodes);
@@ -359,9 +358,35 @@ fn uneven_shards(request: &Request, nodes: u32) -> Option<String> {
         "WARNING: all sizes were measured with {shards} primary shards, which do not divide evenly among {nodes} nodes: \
          the busiest holds {most}, so up to {} less than planned may be left. Plan a multiple, such as {even}, and \
          measure with it.",
-        display::percent_whole(1.0 - mean / mean.ceil()),
+        display::percent_whole(1.0 - part),
     ))
 }
+
+/// Warns of measured sizes at which the shards could not be spread evenly: the models take the loss for one of growth.
+fn unevenly_measured(request: &Request) -> Option<String> {
+    let need = request.needs.iter().find(|need| need.basis.counts_rows())?;
+    let shards = need.basis.primary_shards.filter(|_| request.axis() == SizeAxis::Nodes)?;
+    let copies = shards * (need.basis.replicas.value + 1.0);
+    let sizes = need.basis.sweep.sizes();
+    let lost = sizes.iter().filter_map(|size| {
+        let nodes = round_to_u32(size.size);
+        let (most, part) = uneven(copies, nodes)?;
+        let [most, part] = [display::plain(most), display::percent_whole(part)];
+        Some(format!("{nodes} nodes (the busiest holds {most}, so about {part} of linear)"))
+    });
+    let lost: Vec<String> = lost.take(SIZES_MAX).collect();
+    (!lost.is_empty()).then(|| {
+        format!(
+            "WARNING: {} copies of shards did not divide evenly among {}. Such sizes are lower than these nodes can do: \
+             measure with a multiple of every size.",
+            display::plain(copies),
+            lost.join(", ")
+        )
+    })
+}
+
+/// Maximum number of named sizes.
+const SIZES_MAX: usize = 4;
 
 /// Notes that a machine may be larger than any available one.
 fn of_machines(request: &Request, counts: &NodeCounts, notes: &mut Vec<String>) {

@@ -27,6 +27,18 @@ fn a_growth_shows_its_sizes_predictions_and_the_next_size() {
     insta::assert_snapshot!(text(&grown()));
 }
 
+/// 8 copies on 3 nodes: one node holds 3 of them, and the others wait for it.
+#[test]
+fn sizes_whose_shards_do_not_divide_evenly_are_named() {
+    let mut uneven = grown();
+    for trial in &mut scale_of(&mut uneven).trials {
+        (trial.figures.shards, trial.figures.replicas) = (Some(4), Some(1));
+    }
+    let loss = "UNEVEN: 8 copies on 3 nodes: 3 on the busiest, so about 89% of linear\n";
+    assert!(text(&uneven).contains(loss), "{}", text(&uneven));
+    assert!(!text(&grown()).contains("UNEVEN"));
+}
+
 #[test]
 fn a_growth_with_drift_is_marked_and_names_the_command_that_repeats_it() {
     let mut drifted = grown();
