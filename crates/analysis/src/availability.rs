@@ -8,7 +8,7 @@ mod faults;
 #[cfg(test)]
 mod tests;
 
-pub use faults::{Dip, FaultEffect, fault_effects};
+pub use faults::{Dip, FaultEffect, fault_effects, phase_end};
 
 use std::collections::BTreeMap;
 

@@ -161,10 +161,11 @@ fn by_data(judged: &Judgments) -> u8 {
         Data::Clean => 1,
         Data::Unverified if reasons.any(|r| r.code == ReasonCode::AuditSqlWrong) => 3,
         Data::Unverified => 2,
-        Data::Surplus => 4,
-        Data::Altered => 5,
-        Data::Duplicated => 6,
-        Data::Lost => 7,
+        Data::LostAllowed => 4,
+        Data::Surplus => 5,
+        Data::Altered => 6,
+        Data::Duplicated => 7,
+        Data::Lost => 8,
     }
 }
 

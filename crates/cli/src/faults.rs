@@ -8,8 +8,9 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use highwater_cluster::NodeAction;
+use highwater_cluster::{Cluster, NodeAction};
 use highwater_driver::clock::RealClock;
+use highwater_driver::system;
 use highwater_driver::{ClusterActions, Response, Target, Timeline};
 use highwater_model::display::span;
 use highwater_model::fault::{FAULTS_MAX, FaultAction, PlannedFault, parse_faults};
@@ -91,7 +92,7 @@ impl Ended {
 
 impl ClusterActions for Performer {
     fn check(&self, action: &FaultAction) -> Result<(), UserError> {
-        if action.node().is_none() || self.cluster.is_some() {
+        if !action.is_of_nodes() || self.cluster.is_some() {
             return Ok(());
         }
         let message = format!("`{action}` needs the cluster file of the target");
@@ -145,15 +146,60 @@ fn act(action: &FaultAction, cluster: Option<&PathBuf>, ended: &Ended) -> Result
             ended.wait(Nanos(*for_ns));
             node(*number, NodeAction::Resume)
         }
+        FaultAction::Throttle { node, cpu_ppm, for_ns } => {
+            throttle(cluster, *node, *cpu_ppm, Nanos(*for_ns), ended)
+        }
+        FaultAction::RollingRestart => {
+            let nodes = open(cluster)?.size();
+            let mut each = (1..=nodes).take_while(|_| !ended.wait(Nanos::ZERO));
+            each.try_for_each(|number| {
+                node(number, NodeAction::Stop)?;
+                node(number, NodeAction::Start)
+            })
+        }
         FaultAction::Run { command } => run(command, ended),
+        FaultAction::Sql { .. } => Err(UserError::usage("a statement needs a session")),
     }
 }
 
+/// How often a throttled node is held and released.
+const THROTTLE_PERIOD: Nanos = Nanos::from_millis(100);
+
+/// Holds a node for a part of each period.
+fn throttle(
+    cluster: Option<&PathBuf>,
+    node: u32,
+    cpu_ppm: u32,
+    length: Nanos,
+    ended: &Ended,
+) -> Result<(), UserError> {
+    let mut hold = open(cluster)?.holder(node)?;
+    on_node(cluster, node, NodeAction::Throttle)?;
+    let runs = Nanos(THROTTLE_PERIOD.0 * u64::from(cpu_ppm) / 1_000_000);
+    let clock = RealClock::start();
+    let mut begin = Nanos::ZERO;
+    while begin < length {
+        let end = begin.saturating_add(THROTTLE_PERIOD);
+        if ended.wait(end.saturating_sub(runs).saturating_sub(clock.now())) {
+            break;
+        }
+        hold(false);
+        ended.wait(end.saturating_sub(clock.now()));
+        hold(true);
+        begin = end;
+    }
+    on_node(cluster, node, NodeAction::Resume)
+}
+
 fn on_node(file: Option<&PathBuf>, node: u32, action: NodeAction) -> Result<(), UserError> {
+    open(file)?.act(node, action)
+}
+
+fn open(file: Option<&PathBuf>) -> Result<Cluster, UserError> {
     let file = file.ok_or_else(|| UserError::usage("there is no cluster file"))?;
     let flags = ClusterFlags { takes_over: true, ..ClusterFlags::default() };
     let spec = cluster_file::read(file)?;
-    cluster_file::open(file, spec, flags, prepare::signals()?)?.act(node, action)
+    cluster_file::open(file, spec, flags, prepare::signals()?)
 }
 
 /// Time that a command has after the load, which it no longer affects.
@@ -161,7 +207,7 @@ const COMMAND_AFTER: Nanos = Nanos::from_secs(60);
 /// The pause between two looks at a command.
 const LOOK: Nanos = Nanos::from_millis(20);
 
-/// Runs a command of the user to its end, or until some time after the load.
+/// Runs a command of the user to its end, or until Ctrl-C, or some time after the load; ends what it started with it.
 fn run(command: &str, ended: &Ended) -> Result<(), UserError> {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -169,6 +215,8 @@ fn run(command: &str, ended: &Ended) -> Result<(), UserError> {
         shell.env_remove(name);
     }
     let cannot = |error| UserError::cluster(format!("cannot run a shell: {error}"));
+    system::set_own_group(&mut shell).map_err(cannot)?;
+    let signals = prepare::signals()?;
     let mut child = shell.spawn().map_err(cannot)?;
     let clock = RealClock::start();
     let mut over_at = None;
@@ -180,16 +228,22 @@ fn run(command: &str, ended: &Ended) -> Result<(), UserError> {
             }
             None => {}
         }
-        if ended.wait(LOOK) {
-            let over_at = *over_at.get_or_insert_with(|| clock.now());
-            if clock.now().saturating_sub(over_at) > COMMAND_AFTER {
-                child.kill().and_then(|()| child.wait()).map_err(cannot)?;
-                let limit = span(COMMAND_AFTER.0);
-                let message =
-                    format!("the command had not ended {limit} after the load, and was killed");
-                return Err(UserError::cluster(message));
-            }
+        let is_over = ended.wait(LOOK);
+        if is_over {
+            over_at.get_or_insert_with(|| clock.now());
             std::thread::sleep(Duration::from_nanos(LOOK.0));
+        }
+        let is_late = over_at.is_some_and(|at| clock.now().saturating_sub(at) > COMMAND_AFTER);
+        let is_interrupted = signals.requested().is_some();
+        if is_late || is_interrupted {
+            system::kill_group(&mut child).and_then(|()| child.wait()).map_err(cannot)?;
+            let why = if is_interrupted {
+                "when the run was stopped".to_owned()
+            } else {
+                format!("{} after the load", span(COMMAND_AFTER.0))
+            };
+            let message = format!("the command had not ended {why}, and was killed");
+            return Err(UserError::cluster(message));
         }
     }
 }

@@ -55,6 +55,8 @@ pub enum NodeAction {
     Start,
     /// Holds its processes.
     Pause,
+    /// Holds them; the caller releases and holds them again and again, by [`Cluster::holder`].
+    Throttle,
     /// Releases them.
     Resume,
 }

@@ -55,6 +55,11 @@ impl Cluster {
     }
 
     /// Never called.
+    pub fn holder(&self, _: u32) -> Result<fn(bool), UserError> {
+        match *self {}
+    }
+
+    /// Never called.
     pub fn act(&mut self, _: u32, _: NodeAction) -> Result<(), UserError> {
         match *self {}
     }

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::display::span;
+use crate::numbers::round_to_u32;
 use crate::quantity::parse_duration;
 use crate::units::Nanos;
 use crate::user_error::UserError;
@@ -49,6 +50,22 @@ pub enum FaultAction {
         /// Length in nanoseconds.
         for_ns: u64,
     },
+    /// Lets all processes of a node run only a part of the time.
+    Throttle {
+        /// Number of the node, from 1.
+        node: u32,
+        /// The part of the time, in millionths.
+        cpu_ppm: u32,
+        /// Length in nanoseconds.
+        for_ns: u64,
+    },
+    /// Restarts all nodes, one after the other.
+    RollingRestart,
+    /// Executes a statement on the target, on a session of its own.
+    Sql {
+        /// The statement.
+        statement: String,
+    },
     /// Runs a shell command of the user.
     Run {
         /// The command.
@@ -73,9 +90,15 @@ impl FaultAction {
             | Self::Stop { node }
             | Self::Start { node }
             | Self::Restart { node }
-            | Self::Pause { node, .. } => Some(*node),
-            Self::Run { .. } => None,
+            | Self::Pause { node, .. }
+            | Self::Throttle { node, .. } => Some(*node),
+            Self::RollingRestart | Self::Sql { .. } | Self::Run { .. } => None,
         }
+    }
+
+    /// Whether it acts on nodes.
+    pub const fn is_of_nodes(&self) -> bool {
+        !matches!(self, Self::Sql { .. } | Self::Run { .. })
     }
 
     /// `node 2 killed`, for a sentence about what was done.
@@ -86,13 +109,27 @@ impl FaultAction {
             Self::Start { node } => format!("node {node} started"),
             Self::Restart { node } => format!("node {node} restarted"),
             Self::Pause { node, for_ns } => format!("node {node} paused for {}", span(*for_ns)),
-            Self::Run { command } => {
-                let short: String = command.chars().take(COMMAND_SHOWN).collect();
-                let more = if short.len() < command.len() { "…" } else { "" };
-                format!("`{short}{more}` run")
+            Self::Throttle { node, cpu_ppm, for_ns } => {
+                let (cpu, length) = (cpu(*cpu_ppm), span(*for_ns));
+                format!("CPU of node {node} throttled to {cpu} for {length}")
             }
+            Self::RollingRestart => "all nodes restarted".to_owned(),
+            Self::Sql { statement } => format!("`{}` executed", shortened(statement)),
+            Self::Run { command } => format!("`{}` run", shortened(command)),
         }
     }
+}
+
+/// A command or statement in a sentence.
+fn shortened(text: &str) -> String {
+    let short: String = text.chars().take(COMMAND_SHOWN).collect();
+    let more = if short.len() < text.len() { "…" } else { "" };
+    format!("{short}{more}")
+}
+
+/// `0.2`.
+fn cpu(ppm: u32) -> String {
+    (f64::from(ppm) / 1e6).to_string()
 }
 
 /// `kill node 2`, as it is typed.
@@ -104,6 +141,11 @@ impl fmt::Display for FaultAction {
             Self::Start { node } => write!(f, "start node {node}"),
             Self::Restart { node } => write!(f, "restart node {node}"),
             Self::Pause { node, for_ns } => write!(f, "pause node {node} for {}", span(*for_ns)),
+            Self::Throttle { node, cpu_ppm, for_ns } => {
+                write!(f, "throttle cpu of node {node} to {} for {}", cpu(*cpu_ppm), span(*for_ns))
+            }
+            Self::RollingRestart => f.write_str("rolling restart"),
+            Self::Sql { statement } => write!(f, "sql '{statement}'"),
             Self::Run { command } => write!(f, "run '{command}'"),
         }
     }
@@ -111,7 +153,8 @@ impl fmt::Display for FaultAction {
 
 /// What may be typed, for hints.
 const FORMS: &str = "write actions with their times, such as 'kill node 2 at 30s, start it at 1m', 'pause node 1 for 5s at \
-     20s', or \"run './failover.sh' at 30s\"; there are kill, stop, start, restart, pause, and run";
+     20s', or \"run './failover.sh' at 30s\"; there are kill, stop, start, restart, pause, throttle cpu, rolling restart, \
+     sql, and run";
 
 /// Parses `kill node 2 at 2m, start it at 4m`; times count from the start of the first measured phase.
 ///
@@ -159,20 +202,35 @@ fn parse_clause(clause: &str, it: Option<u32>) -> Result<PlannedFault, UserError
     let at = parse_duration(at.trim()).map_err(|error| wrong(error.message))?;
     let (verb, rest) = what.trim().split_once(' ').unwrap_or((what.trim(), ""));
     let rest = rest.trim();
-    if verb == "run" {
+    if what.trim() == "rolling restart" {
+        return Ok(PlannedFault { at, action: FaultAction::RollingRestart });
+    }
+    if matches!(verb, "run" | "sql") {
         let quoted = |quote| rest.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
         let command = quoted('\'').or_else(|| quoted('"')).filter(|command| !command.is_empty());
-        let command = command.ok_or_else(|| wrong("`run` needs a command in quotes".to_owned()))?;
-        let action = FaultAction::Run { command: command.to_owned() };
+        let text = command.map(str::to_owned);
+        let action = match (verb, text) {
+            ("sql", Some(statement)) => FaultAction::Sql { statement },
+            ("run", Some(command)) => FaultAction::Run { command },
+            ("sql", _) => return Err(wrong("`sql` needs a statement in quotes".to_owned())),
+            _ => return Err(wrong("`run` needs a command in quotes".to_owned())),
+        };
         return Ok(PlannedFault { at, action });
     }
+    // `throttle cpu of node 2 to 0.2 for 30s`
+    let (rest, cpu_ppm) = match verb {
+        "throttle" => throttled(rest).map(|(rest, ppm)| (rest, Some(ppm))).map_err(wrong)?,
+        _ => (rest.to_owned(), None),
+    };
     let (place, length) = match (verb, rest.split_once(" for ")) {
-        ("pause", Some((place, length))) => {
+        ("pause" | "throttle", Some((place, length))) => {
             let length = parse_duration(length.trim()).map_err(|error| wrong(error.message))?;
             (place.trim(), Some(length))
         }
-        ("pause", None) => return Err(wrong("`pause` needs a length (`for 5s`)".to_owned())),
-        _ => (rest, None),
+        ("pause" | "throttle", None) => {
+            return Err(wrong(format!("`{verb}` needs a length (`for 5s`)")));
+        }
+        _ => (rest.as_str(), None),
     };
     let number = place.strip_prefix("node ").and_then(|number| number.trim().parse().ok());
     let node = match (place, number, it) {
@@ -189,9 +247,23 @@ fn parse_clause(clause: &str, it: Option<u32>) -> Result<PlannedFault, UserError
         ("start", _) => FaultAction::Start { node },
         ("restart", _) => FaultAction::Restart { node },
         ("pause", Some(length)) => FaultAction::Pause { node, for_ns: length.0 },
+        ("throttle", Some(length)) => {
+            FaultAction::Throttle { node, cpu_ppm: cpu_ppm.unwrap_or_default(), for_ns: length.0 }
+        }
         _ => return Err(wrong(format!("`{verb}` is no action"))),
     };
     Ok(PlannedFault { at, action })
+}
+
+/// `cpu of node 2 to 0.2 for 30s` as `node 2 for 30s`, and the part.
+fn throttled(rest: &str) -> Result<(String, u32), String> {
+    let parts = rest.strip_prefix("cpu of ").and_then(|rest| rest.split_once(" to "));
+    let (place, rest) = parts.ok_or("it should be `throttle cpu of node 2 to 0.2 for 30s`")?;
+    let (part, length) = rest.split_once(" for ").ok_or("`throttle` needs a length (`for 5s`)")?;
+    let part = part.trim();
+    let number = part.parse::<f64>().ok().filter(|number| (0.01..1.0).contains(number));
+    let number = number.ok_or_else(|| format!("`{part}` is no part from 0.01 to below 1"))?;
+    Ok((format!("{} for {length}", place.trim()), round_to_u32(number * 1e6)))
 }
 
 #[cfg(test)]
@@ -239,12 +311,19 @@ mod tests {
         check("run 'ls at 1s", "has no end");
         check("burn node 1 at 1s", "`burn` is no action");
         check("kill node 1 at soon", "soon");
+        check("sql DROP at 1s", "`sql` needs a statement in quotes");
+        check("throttle node 1 to 0.2 for 5s at 1s", "throttle cpu of node 2 to 0.2 for 30s");
+        check("throttle cpu of node 1 to 0.2 at 1s", "needs a length");
+        check("throttle cpu of node 1 to 2 for 5s at 1s", "`2` is no part from 0.01 to below 1");
     }
 
     #[test]
     fn an_action_is_printed_as_it_is_typed() {
-        for text in ["kill node 2", "pause node 1 for 5 s", "run 'ls'", "restart node 3"] {
-            let typed = format!("{} at 1s", text.replace("5 s", "5s"));
+        let throttled = "throttle cpu of node 2 to 0.2 for 30 s";
+        let others = ["run 'ls'", "restart node 3", "rolling restart", "sql 'ANALYZE t'"];
+        let texts = ["kill node 2", "pause node 1 for 5 s", throttled].into_iter().chain(others);
+        for text in texts {
+            let typed = format!("{} at 1s", text.replace("5 s", "5s").replace("30 s", "30s"));
             assert_eq!(parse_faults(&typed).unwrap()[0].action.to_string(), text);
         }
     }

@@ -74,6 +74,8 @@ pub enum Data {
     Clean,
     /// Acknowledged rows are missing.
     Lost,
+    /// Acknowledged rows are missing, no more than the plan allows its actions on the cluster to lose.
+    LostAllowed,
     /// Rows were found more often than they were sent.
     Duplicated,
     /// Rows were found that the target had refused.
@@ -224,6 +226,9 @@ reason_codes! {
     RateNotSustained = "rate_not_sustained", "objective", "Less was acknowledged than planned, or than the objective requires.", sentence;
     Backlog = "backlog", "objective", "Ops were still waiting for a session when the phase ended, or the number of ops in flight or waiting kept growing; percentiles are those of a backlog.", sentence;
     ObjectiveCpu = "cpu", "objective", "A node of the target used more CPU than allowed, or its use is unknown.", sentence;
+    ObjectiveRecovery = "recovery", "objective", "After an action on the cluster, the offered rate was not acknowledged again in time.", sentence;
+    ObjectiveDuring = "during", "objective", "After an action on the cluster, less of the offered rate was acknowledged than the objective requires.", sentence;
+    ObjectiveLost = "lost", "objective", "Actions on the cluster lost more rows than the objective allows, or that is unknown.", sentence;
 }
 
 /// An event that cut a run short or left part of it incomplete.

@@ -281,6 +281,21 @@ pub enum Objective {
         /// The limit in millionths.
         max_ppm: u32,
     },
+    /// A limit for the time from an action on the cluster until the offered rate is acknowledged again.
+    Recovery {
+        /// The limit.
+        max: Nanos,
+    },
+    /// A minimum for the fraction of the offered rate that is acknowledged in each second after an action.
+    During {
+        /// The minimum in millionths.
+        min_ppm: u32,
+    },
+    /// A limit for the acknowledged rows that actions may lose; up to that, the data are not wrong.
+    Lost {
+        /// The limit.
+        max: u64,
+    },
 }
 
 impl Objective {
@@ -297,6 +312,11 @@ impl Objective {
     /// Whether it bounds a latency percentile.
     pub const fn bounds_latency(&self) -> bool {
         self.quantile_ppm().is_some()
+    }
+
+    /// Whether it is about actions on the cluster.
+    pub const fn is_of_faults(&self) -> bool {
+        matches!(self, Self::Recovery { .. } | Self::During { .. } | Self::Lost { .. })
     }
 }
 

@@ -409,10 +409,14 @@ pub(crate) fn one_session(line: CommandLine, record: &RunRecord) -> CommandLine 
     // Of the objectives, only those about the latency of an op.
     let line = line.turned("run").without(&[
         "abort-on-miss",
+        "during",
         "duration",
         "errors",
+        "fault",
+        "lost",
         "max-cpu",
         "min-rate",
+        "recover-within",
         "rejected",
         "row-p99",
         "spawn-rate",
@@ -540,6 +544,10 @@ fn flag(objective: &Objective) -> Option<(&'static str, String)> {
         Objective::Rejected { max_ppm } => ("rejected", share(max_ppm)),
         Objective::Throughput { min } => ("min-rate", flag_rate(min.as_f64())),
         Objective::Cpu { max_ppm } => ("max-cpu", share(max_ppm)),
+        // They judge actions, which the next command does not repeat.
+        Objective::Recovery { .. } | Objective::During { .. } | Objective::Lost { .. } => {
+            return None;
+        }
     })
 }
 

@@ -64,6 +64,7 @@ pub(crate) const fn data(value: Data) -> (&'static str, Tone) {
     match value {
         Data::Clean => ("clean", Tone::Good),
         Data::Lost => ("lost", Tone::Bad),
+        Data::LostAllowed => ("lost, as allowed", Tone::Open),
         Data::Duplicated => ("duplicated", Tone::Bad),
         Data::Surplus => ("surplus", Tone::Bad),
         Data::Altered => ("altered", Tone::Bad),
@@ -163,6 +164,9 @@ pub fn objective_bound(objective: &Objective) -> String {
         Objective::Rejected { max_ppm } => format!("rejected ≤ {}", share(max_ppm)),
         Objective::Throughput { min } => format!("throughput ≥ {}/s", plain(min.as_f64())),
         Objective::Cpu { max_ppm } => format!("CPU ≤ {}", share(max_ppm)),
+        Objective::Recovery { max } => format!("full rate within {}", span(max.0)),
+        Objective::During { min_ppm } => format!("rate ≥ {} during a fault", share(min_ppm)),
+        Objective::Lost { max } => format!("rows lost ≤ {}", count(max)),
     }
 }
 
@@ -178,11 +182,14 @@ pub(crate) fn exceeded(code: ReasonCode, objectives: &[Objective]) -> String {
             Objective::Rejected { .. } => ReasonCode::ObjectiveRejected,
             Objective::Throughput { .. } => ReasonCode::RateNotSustained,
             Objective::Cpu { .. } => ReasonCode::ObjectiveCpu,
+            Objective::Recovery { .. } => ReasonCode::ObjectiveRecovery,
+            Objective::During { .. } => ReasonCode::ObjectiveDuring,
+            Objective::Lost { .. } => ReasonCode::ObjectiveLost,
         }
     };
     let missed = objectives.iter().filter(is_judged).map(|objective| {
         let bound = objective_bound(objective);
-        if code == ReasonCode::ObjectiveLatency {
+        if matches!(code, ReasonCode::ObjectiveLatency | ReasonCode::ObjectiveRecovery) {
             return format!("{bound} not met");
         }
         bound.replace('≤', ">").replace('≥', "<")

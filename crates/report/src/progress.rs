@@ -296,6 +296,9 @@ impl ObjectiveProgress<'_> {
             Objective::Rejected { .. } => ("rejected", None),
             Objective::Throughput { min } => ("throughput", Some(min.as_f64())),
             Objective::Cpu { .. } => ("cpu", None),
+            Objective::Recovery { max } => ("recovery", Some(max.as_secs_f64())),
+            Objective::During { min_ppm } => ("during", Some(f64::from(min_ppm) / 1e6)),
+            Objective::Lost { max } => ("lost", Some(to_f64(max))),
         };
         let measured = match self.so_far {
             ObjectiveSoFar::Part { missed, counted } => Some(ratio(missed, counted)),
@@ -322,7 +325,10 @@ impl ObjectiveProgress<'_> {
             Objective::Errors { max_ppm }
             | Objective::Rejected { max_ppm }
             | Objective::Cpu { max_ppm } => max_ppm,
-            Objective::Throughput { .. } => 0,
+            Objective::Throughput { .. }
+            | Objective::Recovery { .. }
+            | Objective::During { .. }
+            | Objective::Lost { .. } => 0,
         }
     }
 

@@ -7,11 +7,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_driver::ClusterActions;
-use highwater_driver::{Response, Timeline};
+use highwater_driver::{BoxFuture, Connect, Request, Response, Target, Timeline};
 use highwater_model::control::{Change, InterventionRecord};
-use highwater_model::fault::PlannedFault;
+use highwater_model::display::span;
+use highwater_model::fault::{FaultAction, PlannedFault};
+use highwater_model::literal::LiteralSql;
+use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload};
 use highwater_model::plan::PhaseKind;
 use highwater_model::units::Nanos;
+use highwater_model::user_error::UserError;
 
 use crate::executor::Pass;
 
@@ -52,7 +56,13 @@ impl Faults {
             };
             timeline.sleep_until(at).await;
             if let Some(planned) = self.left.pop_front() {
-                let done = actions.perform(planned.action.clone(), Rc::clone(timeline));
+                let done = match &planned.action {
+                    FaultAction::Sql { statement } => {
+                        let (target, timeline) = (Arc::clone(&pass.target), Rc::clone(timeline));
+                        Box::pin(execute(target, statement.clone(), timeline))
+                    }
+                    action => actions.perform(action.clone(), Rc::clone(timeline)),
+                };
                 self.under_way = Some((planned, timeline.now(), done));
             }
         }
@@ -70,6 +80,13 @@ impl Faults {
     ) -> Option<InterventionRecord> {
         if let Some(actions) = &self.actions {
             actions.release();
+        }
+        if let Some((planned, _, done)) = &mut self.under_way
+            && matches!(planned.action, FaultAction::Sql { .. })
+        {
+            let limit = timeline.now().saturating_add(STATEMENT_AFTER);
+            let statement = std::mem::replace(done, Box::pin(std::future::pending()));
+            *done = Box::pin(within(statement, timeline.sleep_until(limit)));
         }
         self.done(pass, timeline).await
     }
@@ -100,5 +117,44 @@ impl Faults {
         let measured = phases.iter().find(|phase| phase.kind == PhaseKind::Measure)?;
         let begin = pass.start.saturating_add(measured.times.start);
         Some((begin.saturating_add(planned.at), actions))
+    }
+}
+
+/// Time that a statement has after the load, which it no longer affects.
+const STATEMENT_AFTER: Nanos = Nanos::from_secs(60);
+/// Its session has a number that none of the load has.
+const STATEMENT_SESSION: u32 = u32::MAX;
+
+/// Executes a statement of the user on a session of its own.
+async fn execute(
+    target: Arc<dyn Target>,
+    statement: String,
+    timeline: Rc<dyn Timeline>,
+) -> Result<(), UserError> {
+    let mut sql = LiteralSql::default();
+    sql.push_text(&statement);
+    let op = BoundOp { name: "fault".to_owned(), kind: BoundOpKind::Literal(sql) };
+    let workload = Arc::new(BoundWorkload { tables: Vec::new(), ops: vec![op], rows: None });
+    let connect = Connect { workload, number: STATEMENT_SESSION, attempt: 0, timeline };
+    let mut session = target.connect(connect).await?;
+    let mut request = Request::empty();
+    session.encoder().encode(&mut request);
+    match session.execute(&mut request).await.error {
+        None => Ok(()),
+        Some(error) => Err(UserError::statement(error.message)),
+    }
+}
+
+async fn within(
+    statement: Response<'static, ()>,
+    limit: BoxFuture<'static, ()>,
+) -> Result<(), UserError> {
+    tokio::select! {
+        biased;
+        done = statement => done,
+        () = limit => {
+            let after = span(STATEMENT_AFTER.0);
+            Err(UserError::statement(format!("the statement had not ended {after} after the load")))
+        }
     }
 }

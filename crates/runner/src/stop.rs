@@ -286,7 +286,7 @@ pub(crate) fn words(found: &Hopeless) -> String {
         }
         Objective::Errors { max_ppm } => format!("errors ≤ {}", percent_asked(*max_ppm)),
         Objective::Rejected { max_ppm } => format!("rejected ≤ {}", percent_asked(*max_ppm)),
-        Objective::Throughput { .. } | Objective::Cpu { .. } => "its objective".to_owned(),
+        _ => "its objective".to_owned(),
     };
     format!(
         "stopped early: {place} {what} could no longer be met by what was to be expected: {} of its ops missed \

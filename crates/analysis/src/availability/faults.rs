@@ -62,6 +62,12 @@ pub fn fault_effects(record: &RunRecord) -> Vec<FaultEffect<'_>> {
     effects.collect()
 }
 
+/// When the measured phase of a time ends; 0 outside of them.
+pub fn phase_end(phases: &[PhaseRecord], time_ns: u64) -> u64 {
+    let phase = phase_of(phases, time_ns);
+    phase.map_or(0, |phase| phase.start_ns.saturating_add(phase.duration_ns))
+}
+
 fn phase_of(phases: &[PhaseRecord], time_ns: u64) -> Option<&PhaseRecord> {
     phases.iter().find(|phase| {
         let end = phase.start_ns.saturating_add(phase.duration_ns);

@@ -10,7 +10,7 @@ use highwater_model::record::{
     AuditExample, AuditRecord, AuditStatus, Fault, IncidentKind, RunEnding, RunRecord,
 };
 
-use super::{incident, judgment, reason};
+use super::{faults, incident, judgment, reason};
 use crate::cluster_changes::has_restarted;
 
 /// Rows or buckets that a reason names.
@@ -43,8 +43,13 @@ pub(super) fn judge(record: &RunRecord) -> Judgment<Data> {
 /// A finished audit. Missing rows outrank altered rows, which outrank surplus rows.
 fn compared(record: &RunRecord) -> Judgment<Data> {
     let audit = &record.audit;
+    let is_allowed = audit.gone.is_empty()
+        && audit.missing_before == 0
+        && audit.missing <= faults::allowed_loss(record);
+    let loss = lost(audit);
+    let (loss, allowed) = if is_allowed { (None, loss) } else { (loss, None) };
     let found = [
-        (Some(Data::Lost), lost(audit)),
+        (Some(Data::Lost), loss),
         (Some(Data::Altered), altered(audit)),
         (Some(Data::Altered), invariants_broken(audit)),
         (Some(Data::Duplicated), duplicated(audit)),
@@ -54,6 +59,7 @@ fn compared(record: &RunRecord) -> Judgment<Data> {
         (Some(Data::Unverified), wrong_sql(audit)),
         (Some(Data::Unverified), not_idle(record)),
         (Some(Data::Unverified), copies_differ(audit)),
+        (Some(Data::LostAllowed), allowed),
         // Rows and checksums outweigh a counter, which servers may reset and keep only
         // approximately.
         ((audit.level < AuditLevel::Sums).then_some(Data::Unverified), counter_differs(record)),

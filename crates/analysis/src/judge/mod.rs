@@ -4,6 +4,7 @@
 //! threshold is a named constant with its reason.
 
 mod data;
+mod faults;
 mod measured;
 pub mod measurement;
 pub mod objective;

@@ -28,7 +28,7 @@ use super::shares::{
     LatencyVerdict, SUSTAINED_SHARE, Shown, failed_ops, is_above, latency_objectives,
     latency_verdicts, offered, ops_to_plan, rejected_ops,
 };
-use super::{failure_hint, incident, judgment, reason, shares};
+use super::{failure_hint, faults, incident, judgment, reason, shares};
 use crate::availability::outage_ns;
 use crate::exceedance::exceedance;
 use crate::telemetry;
@@ -53,18 +53,28 @@ pub(super) fn judge(
     let latencies = latency_verdicts(objectives, measured);
     let mut reasons = vec![failed_work, latency(record, &latencies)];
     reasons.extend(objectives.iter().map(|objective| of_counts(record, measured, objective)));
-    reasons.push(rate_not_sustained(measured));
+    let of_faults: Vec<_> =
+        objectives.iter().filter_map(|objective| faults::verdict(record, objective)).collect();
+    let open = of_faults.iter().filter(|of| of.is_open).map(|of| of.reason.code);
+    let open: Vec<ReasonCode> = open.collect();
+    reasons.extend(of_faults.into_iter().map(|of| Some(of.reason)));
+    // An objective for faults says which part of the rate may be missing.
+    if !objectives.iter().any(Objective::is_of_faults) {
+        reasons.push(rate_not_sustained(measured));
+    }
     reasons.push(backlog(record, measured));
     reasons.push(not_measured(measured));
     let reasons: Vec<Reason> = reasons.into_iter().flatten().collect();
-    let of_ops = |of: &Reason| of.code != ReasonCode::ObjectiveLatency;
-    let value = match reasons.iter().any(of_ops) {
+    let is_missed =
+        |of: &Reason| of.code != ReasonCode::ObjectiveLatency && !open.contains(&of.code);
+    let is_late = reasons.iter().any(|of| of.code == ReasonCode::ObjectiveLatency);
+    let value = match reasons.iter().any(is_missed) {
         _ if reasons.is_empty() => ObjectiveValue::Met,
         // A run that was stopped before it measured did not test anything.
         _ if measured.is_empty() && incident(record, IncidentKind::Interrupted).is_some() => {
             ObjectiveValue::NotDecided
         }
-        false if lacks_ops_alone(&latencies) => ObjectiveValue::NotDecided,
+        false if !is_late || lacks_ops_alone(&latencies) => ObjectiveValue::NotDecided,
         _ => ObjectiveValue::Missed,
     };
     judgment(value, reasons)
@@ -84,6 +94,9 @@ pub(super) fn judge_each(
         let reason = latency(record, latencies);
         let lacks_ops = measured.is_empty() || reason.is_some() && lacks_ops_alone(latencies);
         let reason = reason.or_else(|| of_counts(record, measured, objective));
+        let of_faults = faults::verdict(record, objective);
+        let lacks_ops = lacks_ops || of_faults.as_ref().is_some_and(|of| of.is_open);
+        let reason = reason.or_else(|| of_faults.map(|of| of.reason));
         let value = match &reason {
             _ if lacks_ops => ObjectiveValue::NotDecided,
             None => ObjectiveValue::Met,
@@ -101,7 +114,11 @@ fn of_counts(
     objective: &Objective,
 ) -> Option<Reason> {
     match *objective {
-        Objective::Latency { .. } | Objective::RowLatency { .. } => None,
+        Objective::Latency { .. }
+        | Objective::RowLatency { .. }
+        | Objective::Recovery { .. }
+        | Objective::During { .. }
+        | Objective::Lost { .. } => None,
         Objective::Errors { max_ppm } => errors(measured, max_ppm),
         Objective::Rejected { max_ppm } => rejected(record, measured, max_ppm),
         Objective::Throughput { min } => throughput(measured, min),

@@ -32,8 +32,8 @@ use highwater_workload::Workload;
 use crate::cluster_file::on_cluster;
 use crate::grammar::flags::{
     ARRIVALS, AUDIT, AUDITED, BOUNDS, CLUSTER, CONFIG, DATA, DRY_RUN, LENGTH, LITERALS, LOAD,
-    MAX_CPU, MIN_RATE, NO_COLOR, OBJECTIVES, OUTPUT, PLAN, PROGRESS, RATE, RETRIES, ROWS, RUNNING,
-    SESSIONS, SHARED, SHARES, STORED, TABLES, THINK, TIMEOUT, TUNED, WARM_UP,
+    MAX_CPU, MIN_RATE, NO_COLOR, OBJECTIVES, OF_FAULTS, OUTPUT, PLAN, PROGRESS, RATE, RETRIES,
+    ROWS, RUNNING, SESSIONS, SHARED, SHARES, STORED, TABLES, THINK, TIMEOUT, TUNED, WARM_UP,
 };
 use crate::grammar::{CommandSpec, Flag, Reach, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::{RunIntent, StartAt, parsers, resolve, streams};
@@ -58,6 +58,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (DATA, RUNNING),
         (OBJECTIVES, BOUNDS),
         (OBJECTIVES, &[MIN_RATE, MAX_CPU]),
+        (OBJECTIVES, OF_FAULTS),
         (AUDIT, AUDITED),
         (SHARES, SHARED),
         (SHARES, &[START_AT]),
@@ -132,8 +133,9 @@ const LOAD_FLAGS: &[Flag] = &[
     flag(
         "--fault <ACTIONS>...",
         "Act on the target's cluster during the load, and show what it did to it: 'kill node 2 at 30s, start it at 1m', \
-         'pause node 1 for 5s at 20s', stop, restart (with --cluster), or \"run 'COMMAND' at 30s\". Times count from the \
-         start of the measurement",
+         'pause node 1 for 5s at 20s', stop, restart, 'rolling restart at 30s', 'throttle cpu of node 2 to 0.2 for 30s at \
+         1m' (with --cluster), \"sql 'STATEMENT' at 30s\", or \"run 'COMMAND' at 30s\". Times count from the start of \
+         the measurement",
     )
     .reach(Reach::Shell),
 ];

@@ -180,6 +180,23 @@ pub(crate) const MAX_CPU: Flag = flag(
     "Require every target node's CPU use over the measured time to be at most PERCENT, such \
      as 80%",
 );
+/// For commands with actions on the cluster.
+pub(crate) const OF_FAULTS: &[Flag] = &[
+    flag(
+        "--recover-within <DURATION>",
+        "Require the full rate within DURATION of each action of --fault that the load feels",
+    ),
+    flag(
+        "--during <rate>PERCENT>",
+        "Require more than PERCENT of the offered rate in each second after an action of --fault, \
+         such as 'rate>50%'",
+    ),
+    flag(
+        "--lost <N>",
+        "Allow the actions of --fault to lose N acknowledged rows; more are wrong data",
+    )
+    .default("0"),
+];
 pub(crate) const AUDIT_TIMEOUT: Flag =
     flag("--audit-timeout <DURATION>", "Stop the audit after DURATION").default("10m");
 pub(crate) const FILE: Flag = flag(

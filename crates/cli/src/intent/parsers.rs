@@ -89,6 +89,18 @@ pub(crate) fn axis(text: &str) -> Result<SearchAxis, UserError> {
     serde_json::from_value(text.into()).map_err(|_| wrong(text, "is not an axis", hint))
 }
 
+/// What has to remain during a fault: `rate>50%`.
+pub(crate) fn rate_during(text: &str) -> Result<Ppm, UserError> {
+    let hint = "write `rate>50%`";
+    let share = text.replace(' ', "");
+    let share = share.strip_prefix("rate>").map(|share| share.strip_prefix('=').unwrap_or(share));
+    match share.map(parse_percent) {
+        None => Err(wrong(text, "is not a condition for the time of a fault", hint)),
+        Some(Ok(Ppm(0))) => Err(wrong(text, "requires nothing", hint)),
+        Some(share) => share,
+    }
+}
+
 /// A percentage from 0.5% to 50%.
 pub(crate) fn tolerance(text: &str) -> Result<Ppm, UserError> {
     match parse_percent(text)? {

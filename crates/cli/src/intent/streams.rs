@@ -2,13 +2,13 @@
 
 use highwater_model::display::{percent_asked, quantile};
 use highwater_model::plan::Objective;
-use highwater_model::quantity::{parse_duration, parse_percent, parse_rate};
+use highwater_model::quantity::{parse_count, parse_duration, parse_percent, parse_rate};
 use highwater_model::units::{Nanos, Rate};
 use highwater_model::user_error::UserError;
 use highwater_runner::planner::{PaceInput, StreamInput};
 
 use super::parsers;
-use crate::layers::{Layers, SettingValue};
+use crate::layers::{Layers, Origin, SettingValue};
 
 /// Maximum number of parallel streams.
 pub(crate) const MOST_STREAMS: usize = 64;
@@ -308,8 +308,34 @@ pub(super) fn objectives(layers: &Layers) -> Result<Vec<Objective>, UserError> {
         max_cpu.map(|ppm| Objective::Cpu { max_ppm: ppm.0 }),
     ];
     all.extend(others.into_iter().flatten());
+    all.extend(of_faults(layers)?);
     check_tails(layers, &all)?;
     Ok(all)
+}
+
+/// The objectives for actions on the cluster, which need such actions.
+fn of_faults(layers: &Layers) -> Result<Vec<Objective>, UserError> {
+    let names = ["recover-within", "during", "lost"];
+    let mut given = names.iter().filter_map(|name| layers.value(name));
+    if let Some(given) = given.find(|given| !matches!(given.origin, Origin::Default))
+        && layers.list("fault").is_empty()
+    {
+        return Err(given
+            .failure("judges what actions on the cluster do, and there are none")
+            .with_hint("add such an action, for example --fault 'kill node 2 at 30s'"));
+    }
+    let within = layers.parse("recover-within", parse_duration)?;
+    if let (Some(max), Some(given)) = (within, layers.value("recover-within")) {
+        check(given, max)?;
+    }
+    let during = layers.parse("during", parsers::rate_during)?;
+    let lost = layers.parse("lost", parse_count)?.filter(|max| *max > 0);
+    let all = [
+        within.map(|max| Objective::Recovery { max }),
+        during.map(|ppm| Objective::During { min_ppm: ppm.0 }),
+        lost.map(|max| Objective::Lost { max }),
+    ];
+    Ok(all.into_iter().flatten().collect())
 }
 
 /// A failed op ranks as +∞, so a percentile cannot be met if the allowed fraction of errors is as large as its tail.

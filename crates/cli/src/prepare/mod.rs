@@ -17,7 +17,7 @@ use highwater_driver::{
 };
 use highwater_model::display::{count, percent_whole, rate, span};
 use highwater_model::op::BoundWorkload;
-use highwater_model::plan::{AuditLevel, Objective, PhaseKind, Plan};
+use highwater_model::plan::{AuditLevel, Objective, Pace, PhaseKind, Plan, StreamPlan};
 use highwater_model::quantity::print_instant;
 use highwater_model::record::{CommandRecord, RecordRef, SettingOrigin, SettingRecord};
 use highwater_model::units::{Nanos, Seed};
@@ -96,12 +96,24 @@ pub fn plan(
     Ok(plan)
 }
 
+/// In closed load, sessions that wait offer nothing, so that no part of a rate is missing.
+fn check_during(plan: &Plan) -> Result<(), UserError> {
+    let is_during = |objective: &Objective| matches!(objective, Objective::During { .. });
+    let is_open =
+        |stream: &StreamPlan| stream.paces.iter().any(|pace| matches!(pace, Pace::Open { .. }));
+    if plan.objectives.iter().any(is_during) && !plan.streams.iter().any(is_open) {
+        let message = "--during: a closed load offers no rate of which a part could be missing";
+        return Err(UserError::usage(message).with_hint("give the load a rate (--rate)"));
+    }
+    Ok(())
+}
+
 /// An action after the end of the load would never be performed.
 fn check_faults(plan: &Plan) -> Result<(), UserError> {
     let phases = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
     let length = Nanos(phases.map(|phase| phase.duration.0).sum());
     match plan.faults.iter().find(|planned| planned.at >= length) {
-        None => Ok(()),
+        None => check_during(plan),
         Some(late) => {
             let (action, at, length) = (&late.action, span(late.at.0), span(length.0));
             let message = format!(

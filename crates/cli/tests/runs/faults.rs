@@ -135,6 +135,64 @@ fn a_command_is_an_action_and_one_that_fails_is_in_the_record() {
 }
 
 #[test]
+fn a_throttled_node_runs_a_part_of_the_time_and_all_of_it_afterwards() {
+    let Some(lab) = postgres() else {
+        return;
+    };
+    let words = |fault: &'static str| [split(LOAD), vec!["-d", "12s", "--fault", fault]].concat();
+    let throttle = "throttle cpu of node 1 to 0.1 for 60s at 1s";
+    let mut running = lab.0.start(&words(throttle));
+    running.wait_for("node 1 was throttled");
+    // Held for 90 of 100 ms.
+    let held = (0..50).filter(|_| state(&lab) == "T").count();
+    assert!(held >= 25, "{held} of 50");
+    running.signal(Signal::INT);
+    running.wait_for("node 1 was resumed");
+    assert_eq!(running.end().code, Some(130));
+    assert_ne!(state(&lab), "T");
+    let mut running = lab.0.start(&words(throttle));
+    running.wait_for("node 1 was throttled");
+    running.kill();
+    lab.cluster("status", &[]).prints("ready");
+    assert_ne!(state(&lab), "T");
+}
+
+#[test]
+fn a_statement_is_an_action_and_one_that_is_rejected_is_in_the_record() {
+    let place = Place::new();
+    let load = "run cpu sqlite:data.db --rate 1k --batch 10 --warm-up 0s -d 6s";
+    let fault = "sql 'CREATE TABLE made (x INTEGER)' at 1s, sql 'INSERT INTO made VALUES (1)' at 2s, \
+                 sql 'nonsense' at 3s";
+    let called = place.call(&[split(load), vec!["--fault", fault]].concat());
+    assert!(is_clean(&called), "{called:?}");
+    called.prints("`CREATE TABLE made (x INTEGER)` executed at ");
+    let run = last_run(&place);
+    let failed: Vec<Option<&str>> = fault_effects(&run).iter().map(|of| of.failed).collect();
+    assert!(matches!(failed[..], [None, None, Some(why)] if why.contains("syntax")), "{failed:?}");
+}
+
+#[test]
+fn a_command_ends_with_all_that_it_started_when_the_run_is_stopped() {
+    let place = Place::new();
+    let load = "run cpu sqlite: --rate 1k --batch 10 --warm-up 0s -d 60s";
+    let fault = "run 'sleep 300 & echo $! > child; sleep 300' at 1s";
+    let mut running = place.start(&[split(load), vec!["--fault", fault]].concat());
+    let child = place.path().join("child");
+    while !fs::read_to_string(&child).is_ok_and(|text| text.ends_with('\n')) {
+        running.wait_for("measure");
+    }
+    let pid = fs::read_to_string(&child).unwrap();
+    running.signal(Signal::INT);
+    let stopped = running.end();
+    assert_eq!(stopped.code, Some(130), "{stopped:?}");
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+    assert!(stat.is_err() || stat.unwrap().contains(") Z "), "it has ended");
+    let run = last_run(&place);
+    let effects = fault_effects(&run);
+    assert!(effects[0].failed.unwrap().contains("when the run was stopped"), "{effects:?}");
+}
+
+#[test]
 fn an_action_that_cannot_be_performed_is_refused_before_the_load() {
     let place = Place::new();
     let refused = |target: &str, fault: &str, said: &str| {
@@ -144,7 +202,9 @@ fn an_action_that_cannot_be_performed_is_refused_before_the_load() {
     };
     refused("sqlite:", "kill node 1 at 2s", "`kill node 1` needs the cluster file of the target");
     refused("sim:", "run 'true' at 20s", "`run 'true' at 20 s` is after the load");
-    refused("sim:", "run 'true' at 2s", "a simulated cluster cannot run 'true'");
+    refused("sim:", "run 'true' at 2s", "`run 'true'`: a simulated cluster has only nodes");
+    refused("sim:", "sql 'SELECT 1' at 2s", "`sql 'SELECT 1'`: a simulated cluster has only nodes");
+    refused("sqlite:", "rolling restart at 2s", "needs the cluster file of the target");
     refused("sim:", "kill node 4 at 2s", "`kill node 4`: the simulated cluster has 3 nodes");
     refused("sim:", "burn node 1 at 2s", "`burn` is no action");
     assert_eq!(place.runs().len(), 0);
@@ -162,4 +222,46 @@ fn the_nodes_of_a_simulated_cluster_are_acted_on_without_a_cluster_file() {
     let run = last_run(&place);
     let failed: Vec<Option<&str>> = fault_effects(&run).iter().map(|of| of.failed).collect();
     assert_eq!(failed, [None, None, Some("node 1 is up")]);
+}
+
+#[test]
+fn the_objectives_of_faults_are_judged() {
+    let place = Place::new();
+    let call = |target: &str, fault: &str, objective: &[&str]| {
+        let load = ["run", "cpu", target, "--rate", "20k", "--warm-up", "0s", "-d", "30s"];
+        let rest = ["--errors", "1%", "--fault", fault];
+        place.call(&[&load[..], &rest, objective].concat())
+    };
+    let check = |fault: &str, objective: &[&str], code: i32, said: &str| {
+        let called = call("sim:?failover=2s&lag=300ms", fault, objective);
+        assert_eq!(called.code, Some(code), "{called:?}");
+        called.prints(said);
+    };
+    let lost = ["--lost", "100k"];
+    let and_lost = |flag, value| [flag, value, "--lost", "100k"];
+    let kill = "kill node 2 at 5s, start it at 12s";
+    check(kill, &and_lost("--recover-within", "3s"), 0, "full rate within 3 s");
+    let late = "node 2 killed: full rate after 2.00 s; the limit is 1 s";
+    check(kill, &and_lost("--recover-within", "1s"), 1, late);
+    let low = "node 2 killed: 0% of the offered rate in the lowest second; the limit is 50%";
+    check(kill, &and_lost("--during", "rate>50%"), 1, low);
+    // Too late to know, and with an action that was not possible.
+    let open = "no full rate in the 1 s until the end; the limit is 3 s";
+    check("kill node 2 at 29s", &and_lost("--recover-within", "3s"), 3, open);
+    let failed = "`start node 1` failed: node 1 is up";
+    check("start node 1 at 5s", &["--recover-within", "3s"], 3, failed);
+    // Rows that were not replicated yet.
+    check(kill, &lost, 0, "lost, as allowed");
+    check(kill, &["--lost", "1"], 4, "LOST");
+    check(kill, &[], 4, "LOST");
+    let refused = |words: &[&str], said: &str| {
+        let called = place.call(&[&["run", "cpu", "sim:"], words].concat());
+        assert_eq!(called.code, Some(2), "{called:?}");
+        called.reports(said);
+    };
+    refused(&["--lost", "5"], "--lost: judges what actions on the cluster do, and there are none");
+    let closed = ["--fault", kill, "--during", "rate>50%"];
+    refused(&closed, "--during: a closed load offers no rate");
+    let wrong = ["--fault", kill, "--during", "p99<1s"];
+    refused(&wrong, "`p99<1s` is not a condition for the time of a fault");
 }

@@ -6,6 +6,7 @@
 mod commands;
 mod control_group;
 mod data;
+mod holding;
 mod nodes;
 mod processes;
 mod site;
@@ -225,9 +226,18 @@ impl Cluster {
             NodeAction::Kill => Processes::kill(site, node),
             NodeAction::Stop => processes.stop(site, node),
             NodeAction::Start => processes.start_again(site, node),
-            NodeAction::Pause => Processes::hold(site, node, true),
-            NodeAction::Resume => Processes::hold(site, node, false),
+            NodeAction::Pause => Processes::hold(site, node, Some("paused")),
+            NodeAction::Throttle => Processes::hold(site, node, Some("throttled")),
+            NodeAction::Resume => Processes::hold(site, node, None),
         }
+    }
+
+    /// What holds all processes of a node, or releases them, at once and without a note.
+    ///
+    /// # Errors
+    /// It is not running.
+    pub fn holder(&self, node: u32) -> Result<impl FnMut(bool) + use<>, UserError> {
+        Processes::holder(&self.site, node)
     }
 
     /// Whether CPU quotas begin only after the warm-up.

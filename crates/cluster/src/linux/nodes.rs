@@ -21,7 +21,7 @@ use rustix::process::Signal;
 use super::commands::{Waiting, is_ready, wait};
 use super::control_group::{Hierarchies, add, cpu_limit, create, limit_cpu, limit_memory};
 use super::data::DataDirectories;
-use super::processes::{Family, FamilyEnd, Launch, ProcessId, User, user};
+use super::processes::{FamilyEnd, Launch, ProcessId, User, user};
 use super::site::{NodeState, Shell, Site, StartedProcess};
 use super::values;
 use super::values::{Values, host};
@@ -72,7 +72,7 @@ impl Processes {
             };
             let is_abandoned = node.held_by.is_some_and(|holder| !holder.is_alive());
             if is_abandoned && started.id.is_some_and(ProcessId::is_alive) {
-                Self::hold(site, *number, false)?;
+                Self::hold(site, *number, None)?;
             }
             let is_alive = started.id.is_some_and(ProcessId::is_alive);
             if is_alive && node.kept {
@@ -325,32 +325,6 @@ impl Processes {
         site.file.write()
     }
 
-    /// Holds all processes of a node, or releases them. The state says so, so that a later Highwater releases a node
-    /// that one held which was killed.
-    pub(super) fn hold(site: &mut Site, number: u32, is_held: bool) -> Result<(), UserError> {
-        let started = running_process(site, number)?;
-        let mark = |site: &mut Site| {
-            if let Some(node) = site.file.state.nodes.get_mut(&number) {
-                node.held_by = ProcessId::from_pid(std::process::id()).filter(|_| is_held);
-            }
-            site.file.write()
-        };
-        if is_held {
-            mark(site)?;
-        }
-        if let Some(leader) = started.id {
-            let family = Family { leader, mark: &started.mark, groups: &started.groups };
-            let signal = if is_held { Signal::STOP } else { Signal::CONT };
-            family.members().iter().for_each(|id| id.signal(signal));
-        }
-        if !is_held {
-            mark(site)?;
-        }
-        let done = if is_held { "paused" } else { "resumed" };
-        site.note(format!("node {number} was {done}, as planned"));
-        Ok(())
-    }
-
     /// Ends a node with all its processes, if it was started.
     pub(super) fn end(&self, site: &mut Site, number: u32) -> Result<(), UserError> {
         let node = site.file.state.nodes.get(&number);
@@ -393,7 +367,7 @@ impl Processes {
 }
 
 /// The process of a running node.
-fn running_process(site: &Site, number: u32) -> Result<StartedProcess, UserError> {
+pub(super) fn running_process(site: &Site, number: u32) -> Result<StartedProcess, UserError> {
     let process = site.file.state.nodes.get(&number).and_then(|node| node.process.clone());
     let alive = process.filter(|process| process.id.is_some_and(ProcessId::is_alive));
     alive.ok_or_else(|| UserError::cluster(format!("node {number} is not running")))

@@ -127,6 +127,11 @@ pub fn interrupt(_: &Child) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Ends a child process.
+pub fn kill_group(child: &mut Child) -> io::Result<()> {
+    child.kill()
+}
+
 /// Unknown.
 pub const fn terminal_size(_: &impl TerminalStream) -> Option<[u16; 2]> {
     None

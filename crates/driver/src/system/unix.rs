@@ -166,6 +166,14 @@ pub fn interrupt(child: &Child) -> io::Result<()> {
     Ok(kill_process(Pid::from_child(child), Signal::INT)?)
 }
 
+/// Ends a child process that has a group of its own, and all processes of that group, at once.
+///
+/// # Errors
+/// They cannot be ended.
+pub fn kill_group(child: &mut Child) -> io::Result<()> {
+    Ok(rustix::process::kill_process_group(Pid::from_child(child), Signal::KILL)?)
+}
+
 /// Columns and rows of a terminal; 0 for one that it does not know.
 pub fn terminal_size(stream: &impl TerminalStream) -> Option<[u16; 2]> {
     let size = rustix::termios::tcgetwinsize(stream).ok()?;

@@ -32,15 +32,17 @@ impl fmt::Debug for SimActions {
 impl ClusterActions for SimActions {
     fn check(&self, action: &FaultAction) -> Result<(), UserError> {
         let nodes = self.parameters.nodes;
-        match action.node() {
-            None => Err(UserError::usage(format!("a simulated cluster cannot {action}"))
-                .with_hint("act on its nodes, such as kill node 1 at 10s, or name a real target")),
-            Some(node) if node > nodes => Err(UserError::usage(format!(
-                "`{action}`: the simulated cluster has {nodes} nodes"
-            ))
-            .with_hint("nodes are numbered from 1; add nodes with `sim:?nodes=…`")),
-            Some(_) => Ok(()),
+        if !action.is_of_nodes() {
+            let message = format!("`{action}`: a simulated cluster has only nodes");
+            let hint = "act on them, such as kill node 1 at 10s, or name a real target";
+            return Err(UserError::usage(message).with_hint(hint));
         }
+        if action.node().is_some_and(|node| node > nodes) {
+            let message = format!("`{action}`: the simulated cluster has {nodes} nodes");
+            let hint = "nodes are numbered from 1; add nodes with `sim:?nodes=…`";
+            return Err(UserError::usage(message).with_hint(hint));
+        }
+        Ok(())
     }
 
     fn perform(&self, action: FaultAction, timeline: Rc<dyn Timeline>) -> Response<'static, ()> {
@@ -64,15 +66,35 @@ impl SimActions {
                 self.start(node, timeline).await
             }
             FaultAction::Pause { for_ns, .. } => {
-                self.is_up(node)?;
-                let now = timeline.now();
-                self.change(|cluster| cluster.slow_down(node, now, Nanos(for_ns), 0.0));
-                timeline.sleep_until(now.saturating_add(Nanos(for_ns))).await;
+                self.slow_down(node, Nanos(for_ns), 0.0, timeline).await
+            }
+            FaultAction::Throttle { cpu_ppm, for_ns, .. } => {
+                self.slow_down(node, Nanos(for_ns), f64::from(cpu_ppm) / 1e6, timeline).await
+            }
+            FaultAction::RollingRestart => {
+                for node in 0..self.parameters.nodes {
+                    self.take_away(node, timeline, false)?;
+                    self.start(node, timeline).await?;
+                }
                 Ok(())
             }
             // Refused above.
-            FaultAction::Run { .. } => Ok(()),
+            FaultAction::Sql { .. } | FaultAction::Run { .. } => Ok(()),
         }
+    }
+
+    async fn slow_down(
+        &self,
+        node: u32,
+        length: Nanos,
+        speed: f64,
+        timeline: &dyn Timeline,
+    ) -> Result<(), UserError> {
+        self.is_up(node)?;
+        let now = timeline.now();
+        self.change(|cluster| cluster.slow_down(node, now, length, speed));
+        timeline.sleep_until(now.saturating_add(length)).await;
+        Ok(())
     }
 
     fn take_away(

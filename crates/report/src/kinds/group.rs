@@ -207,6 +207,7 @@ fn faults(judged: &Judgments) -> Vec<String> {
     };
     let data = match judged.data.value {
         Data::Clean | Data::NotChecked => None,
+        Data::LostAllowed => Some("rows lost, as allowed"),
         Data::Unverified => Some("UNVERIFIED"),
         Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered => Some("WRONG DATA"),
     };

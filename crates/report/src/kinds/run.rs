@@ -519,6 +519,10 @@ fn found(run: &MeasuredRun<'_>) -> Option<(Ink, String)> {
             let missing = count(audit.missing);
             (Ink::Bad, format!("{missing} of {rows} acknowledged rows LOST"))
         }
+        Data::LostAllowed => {
+            let missing = count(audit.missing);
+            (Ink::Open, format!("{missing} of {rows} acknowledged rows lost, as allowed"))
+        }
         Data::Duplicated => (Ink::Bad, "rows DUPLICATED".to_owned()),
         Data::Surplus => (Ink::Bad, "rows found that were REFUSED".to_owned()),
         Data::Altered => (Ink::Bad, "rows ALTERED".to_owned()),

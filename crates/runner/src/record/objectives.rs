@@ -152,6 +152,10 @@ fn stands(
             Some(busy) => ObjectiveSoFar::Cpu { busy },
             None => ObjectiveSoFar::Nothing,
         },
+        // Known when the run has ended.
+        Objective::Recovery { .. } | Objective::During { .. } | Objective::Lost { .. } => {
+            ObjectiveSoFar::Nothing
+        }
     }
 }
 
