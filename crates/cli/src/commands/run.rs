@@ -363,6 +363,7 @@ fn resume(settings: &RepeatIntent, group: &mut GroupRecord) -> Result<Pauses, Us
         what: "a group of runs",
         command: "run --repeat`",
         definition: "its targets, commands, workload, lengths, or seed",
+        now: &settings.run.command,
         free: "--repeat, --settle and --budget",
         from: None,
     };

@@ -224,6 +224,7 @@ fn resume(settings: &TuneIntent, tune: &mut TuneRecord) -> Result<Pauses, UserEr
         what: "a tuning",
         command: "tune` run",
         definition: "its axes, workload, lengths, or seed",
+        now: &settings.run.command,
         free: "--budget",
         from: None,
     };

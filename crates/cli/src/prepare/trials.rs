@@ -4,6 +4,7 @@
 //! A process has one signal handler; each run or experiment in it has its own stop requests, to which signals are forwarded.
 //! Must not decide which trial is next.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +17,9 @@ use highwater_experiment::{Experiment, ExperimentRun};
 use highwater_model::display::duration;
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::plan::{AuditLevel, PhaseKind, Plan};
-use highwater_model::record::{ExperimentRecord, InterventionRecord, Question};
+use highwater_model::record::{
+    CommandRecord, ExperimentRecord, InterventionRecord, Question, SettingOrigin,
+};
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 use highwater_runner::record;
@@ -109,6 +112,8 @@ pub struct ResumeRequest<'a> {
     pub command: &'static str,
     /// The settings that must be the same.
     pub definition: &'static str,
+    /// The settings of this command.
+    pub now: &'a CommandRecord,
     /// The flags that may change.
     pub free: &'static str,
     /// The experiment's directory, relative to that of the new one; absent if both are siblings.
@@ -134,6 +139,7 @@ impl ResumeRequest<'_> {
         };
         let record = record::read(&store::find(self.out, Some(name))?)?;
         let id = record.header().id.clone();
+        let then = record.header().command.clone();
         let experiment = record.into_experiment();
         let (question, pauses) = experiment.map(|of| (of.question, of.interventions)).unzip();
         let Some((earlier, mut trials)) = question.and_then(of) else {
@@ -142,7 +148,11 @@ impl ResumeRequest<'_> {
             return Err(UserError::usage(cause).with_hint(hint));
         };
         if earlier != hash {
-            let cause = format!("cannot resume {id}: {} differ", self.definition);
+            let differing = differing(&then, self.now, self.free);
+            let cause = match differing.as_slice() {
+                [] => format!("cannot resume {id}: {} differ", self.definition),
+                some => format!("cannot resume {id}: {}", some.join("; ")),
+            };
             let hint = format!("use the same flags; only {} may change", self.free);
             return Err(UserError::usage(cause).with_hint(hint));
         }
@@ -159,6 +169,29 @@ impl ResumeRequest<'_> {
         *resumed = trials;
         Ok(pauses.unwrap_or_default())
     }
+}
+
+/// The settings that were others then: `--p99 was 20ms, and is 50ms`. Defaults count as not given. Trials add values of
+/// their own to some settings, which are the same with more of them.
+fn differing(then: &CommandRecord, now: &CommandRecord, free: &str) -> Vec<String> {
+    let is_free = |name: &str| name == "resume" || free.contains(&format!("--{name}"));
+    let given = |of: &CommandRecord, name: &str| {
+        let all = of.settings.get(name).into_iter().flatten();
+        let given = all.filter(|one| one.origin != SettingOrigin::Default);
+        let words: Vec<&str> = given.map(|one| one.value.as_deref().unwrap_or("on")).collect();
+        words.join(" ")
+    };
+    let names: BTreeSet<&String> = then.settings.keys().chain(now.settings.keys()).collect();
+    let differ = names.into_iter().filter(|name| !is_free(name)).filter_map(|name| {
+        let [then, now] = [then, now].map(|of| given(of, name));
+        let is_place = matches!(name.as_str(), "workload" | "target");
+        let has_more = if now.is_empty() { is_place } else { then.starts_with(&format!("{now} ")) };
+        let is_same = then == now || has_more;
+        let word = |of: String| if of.is_empty() { "not given".to_owned() } else { of };
+        let flag = if is_place { "" } else { "--" };
+        (!is_same).then(|| format!("{flag}{name} was {}, and is {}", word(then), word(now)))
+    });
+    differ.collect()
 }
 
 /// The time of all trials in words, or the budget if it is less.

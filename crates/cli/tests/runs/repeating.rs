@@ -122,10 +122,10 @@ fn a_stopped_group_continues_with_the_command_that_it_prints() {
     let command = stopped_call.proposed();
     let other = place.shell(&format!("{command} --seed 7"));
     assert_eq!((other.code, place.runs().len()), (Some(2), 1), "{other:?}");
-    let differs = "its targets, commands, workload, lengths, or seed differ";
+    let differs = "--seed was not given, and is 7";
     assert!(other.stderr.contains(differs), "{other:?}");
     let edited = place.shell(&command.replace("echo 1", "echo 3"));
-    assert!(edited.stderr.contains(differs), "{edited:?}");
+    assert!(edited.stderr.contains("--variant was one=echo 1 >> order"), "{edited:?}");
 
     let called = place.shell(command);
     assert!(matches!(called.code, Some(0 | 3)), "{called:?}");

@@ -199,7 +199,7 @@ fn searches_grow_to_the_size_that_a_rate_needs() {
     let changed = [&words[..], &["--seed", "7"]].concat();
     let called = place.call(&changed);
     assert_eq!(called.code, Some(2), "{}", called.stdout);
-    let said = "its targets, cluster file, workload, objective, lengths, or seed differ";
+    let said = "--seed was not given, and is 7";
     assert!(called.stderr.contains(said), "{}", called.stderr);
 }
 

@@ -143,7 +143,7 @@ fn a_stopped_tuning_continues() {
     let resume = ["--resume", stopped.to_str().unwrap()];
     let other = place.call(&[&words[..], &["--seed", "7"], &resume].concat());
     assert_eq!(other.code, Some(2), "{}", other.stdout);
-    other.reports("its axes, workload, lengths, or seed differ");
+    other.reports("--seed was not given, and is 7");
     let called = place.call(&[&words[..], &resume].concat());
     assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
     assert!(called.stderr.contains("2 trials are resumed"), "{called:?}");

@@ -208,6 +208,7 @@ fn resume(settings: &FindIntent, search: &mut SearchRecord) -> Result<Pauses, Us
         what: "a search",
         command: "find` run",
         definition: "its target, workload, objective, lengths, or seed",
+        now: &settings.run.command,
         free: "--budget and --then",
         from: settings.resumed_from.as_deref(),
     };

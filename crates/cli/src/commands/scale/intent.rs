@@ -80,7 +80,7 @@ pub(crate) struct ScaleIntent {
     /// Directory of the run store.
     pub(super) out: PathBuf,
     /// The command that makes it.
-    command: CommandRecord,
+    pub(super) command: CommandRecord,
     /// Output.
     pub(super) output: RunOutput,
     layers: Layers,

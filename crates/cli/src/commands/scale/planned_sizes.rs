@@ -284,6 +284,7 @@ pub(super) fn resume(
         what: "a growth",
         command: "scale` run",
         definition: "its targets, cluster file, workload, objective, lengths, or seed",
+        now: &settings.command,
         free: "--nodes, --until, --price, and --budget",
         from: None,
     };
