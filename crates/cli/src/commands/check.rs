@@ -57,10 +57,10 @@ const ALL: Flag = VERBOSE.help("Also print every setting that a target reports")
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
     name: "check",
     summary: "Check that a target is usable, a workload or cluster file valid, or figures plausible",
-    usage: "[TARGET... | FILE.toml | FILE.csv | RUN]...",
+    usage: "[TARGET... | FILE.toml | FILE.sql | FILE.csv | RUN]...",
     positionals: &[Positional {
         name: "TARGET|FILE",
-        help: "Database URLs, one workload or cluster file, or figures: CSV files, record.json files, and \
+        help: "Database URLs, one workload, SQL or cluster file, or figures: CSV files, record.json files, and \
                directories of runs [default: $HIGHWATER_TARGET, else a new embedded database]",
         setting: Some("target"),
         repeats: true,
@@ -170,16 +170,18 @@ fn check(settings: &CheckIntent) -> Result<u8, UserError> {
 }
 
 fn describe_file(path: &Path) -> Result<String, UserError> {
+    if path.extension().is_some_and(|ending| ending == "sql") {
+        return describe_workload(&WorkloadChoice::Scripts(vec![(path.to_owned(), 1)]));
+    }
     if is_cluster_file(&workload_file::text_of(path)?) {
         return Ok(described(&cluster_file::read(path)?));
     }
-    describe_workload(path)
+    describe_workload(&WorkloadChoice::File(path.to_owned()))
 }
 
-fn describe_workload(path: &Path) -> Result<String, UserError> {
-    let spec = workload_file::read(path)?;
-    let choice = WorkloadChoice::File(path.to_owned());
-    let workload = workload_file::instantiate(&spec, &choice, &BTreeMap::new(), SEED)?;
+fn describe_workload(choice: &WorkloadChoice) -> Result<String, UserError> {
+    let spec = workload_file::choose(choice, &BTreeMap::new())?;
+    let workload = workload_file::instantiate(&spec, choice, &BTreeMap::new(), SEED)?;
     let streams = spec.streams().iter().map(|stream| stream.name.as_str());
     let mut facts = vec![
         fact("workload", format!("{} version {}", spec.name(), spec.version())),

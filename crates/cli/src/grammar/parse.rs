@@ -382,7 +382,7 @@ pub(super) const ALL: &[OtherFlags] = &[
     ),
     ("--batch-size --batch_size --batchsize --bulk-size", LOADS, "use `--batch N`"),
     (
-        "--latency-limit -L --thresholds --threshold --sla --percentile",
+        "--max-p99 --max-latency --latency --latency-limit -L --thresholds --threshold --sla --percentile",
         RUNS,
         "use `--p99 DURATION`, such as `--p99 50ms`: exit code 1 if it is missed",
     ),

@@ -33,6 +33,21 @@ fn a_target_that_cannot_be_used_has_its_own_exit_code() {
 }
 
 #[test]
+fn check_reads_an_sql_file_as_a_run_does() {
+    let text = "\\set id random(1, :n)\nSELECT 1 FROM t WHERE id = :id;\n";
+    let directory = TempDir::new().unwrap();
+    std::fs::write(directory.path().join("mine.sql"), text).unwrap();
+    let output = highwater(&directory).args(["check", "mine.sql"]).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    let said = "error: `:id` is set on line 1 from `:n`, which has no value\n  --> mine.sql:1:1";
+    assert!(error.starts_with(said), "{error}");
+    std::fs::write(directory.path().join("mine.sql"), text.replace(":n", "9")).unwrap();
+    let output = highwater(&directory).args(["check", "mine.sql"]).output().unwrap();
+    assert!(stdout(&output).contains("op mine"), "{output:?}");
+}
+
+#[test]
 fn check_reads_a_workload_file_and_shows_every_mistake_at_its_place() {
     let directory = TempDir::new().unwrap();
     let cpu = highwater_workload::builtin("cpu").unwrap().text;

@@ -143,12 +143,12 @@ fn help_of_check() {
     assert_snapshot!(help(&["check", "-h"]), @"
     Check that a target is usable, a workload or cluster file valid, or figures plausible
 
-    Usage: highwater check [OPTIONS] [TARGET... | FILE.toml | FILE.csv | RUN]...
+    Usage: highwater check [OPTIONS] [TARGET... | FILE.toml | FILE.sql | FILE.csv | RUN]...
 
     Arguments:
-      [TARGET|FILE]...  Database URLs, one workload or cluster file, or figures: CSV files, record.json
-                        files, and directories of runs [default: $HIGHWATER_TARGET, else a new embedded
-                        database]
+      [TARGET|FILE]...  Database URLs, one workload, SQL or cluster file, or figures: CSV files,
+                        record.json files, and directories of runs [default: $HIGHWATER_TARGET, else a
+                        new embedded database]
 
     Options:
       -h, --help      Print the flags and examples

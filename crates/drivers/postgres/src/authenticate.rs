@@ -255,7 +255,7 @@ pub(super) fn password(node: &Node) -> Result<Secret, UserError> {
             node.shown, node.login.user
         ))
         .with_hint(
-            "put it in the URL (`user:PASSWORD@host`), in PGPASSWORD, or in ~/.pgpass (mode 0600)",
+            "put it in the URL (after the user and a colon), in PGPASSWORD, or in ~/.pgpass (mode 0600)",
         )
     })
 }

@@ -21,7 +21,7 @@ use highwater_model::judgment::{Data, ObjectiveValue, ReasonCode};
 use highwater_model::limit::Limit;
 use highwater_model::numbers::round_to_u64;
 use highwater_model::plan::{Pace, StreamPlan};
-use highwater_model::record::{AuditStatus, MeasuredRun, MissingField, RecordRef};
+use highwater_model::record::{AuditStatus, MeasuredRun, MissingField, RecordRef, ResultRecord};
 
 use super::import;
 use crate::answer::{
@@ -498,10 +498,14 @@ fn ci95(run: &MeasuredRun<'_>, of: &MeasuredStream<'_>) -> Option<[f64; 2]> {
 }
 
 fn errors(measured: &[MeasuredStream<'_>]) -> (Ink, String) {
-    let failed: u64 =
-        measured.iter().flat_map(|m| &m.results).map(|result| result.failed_ops()).sum();
-    let ink = if failed == 0 { Ink::Plain } else { Ink::Bad };
-    (ink, plural(usize::try_from(failed).unwrap_or(usize::MAX), "error"))
+    let sum = |of: fn(&ResultRecord) -> u64| -> u64 {
+        measured.iter().flat_map(|m| &m.results).map(|result| of(result)).sum()
+    };
+    let (failed, dropped) = (sum(ResultRecord::failed_ops), sum(|result| result.dropped));
+    let ink = if failed + dropped == 0 { Ink::Plain } else { Ink::Bad };
+    let errors = plural(usize::try_from(failed).unwrap_or(usize::MAX), "error");
+    let unsent = (dropped > 0).then(|| format!("{} ops never sent", count(dropped)));
+    (ink, list(std::iter::once(errors).chain(unsent), ", "))
 }
 
 /// The outcome of acknowledged rows; absent if nothing was written.

@@ -59,7 +59,8 @@ pub struct ToProve {
     /// The same for the lower end of the 90% interval; absent also if no number is then enough.
     pub high: Option<u32>,
     /// Without an expected number, its order of magnitude: so many are needed even if throughput grows in proportion to
-    /// the nodes, each as fast as in the best proven cluster. Absent if it is no more than `farthest`.
+    /// the nodes, each as fast as in the best proven cluster, and no fewer than are expected under one of the conditions
+    /// alone. Absent if it is no more than `farthest`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<u32>,
     /// The 90% interval of the throughput of the planned nodes after the next size gave the expected result, as
@@ -309,7 +310,7 @@ impl Request {
         let grown = least.with_next(NextSize::Expected);
         let horizon = self.horizon() + self.added();
         let expected = self.enough(0.5, replicas).filter(|expected| *expected <= horizon);
-        let at_least = self.linear(replicas) + self.added();
+        let at_least = self.linear(replicas).max(self.under_one(replicas)) + self.added();
         let interval = expected.filter(|of| *of > farthest + self.added()).map(|nodes| {
             let then = grown.forecast(f64::from(nodes)).prediction();
             [then.low / then.expected - 1.0, then.high / then.expected - 1.0]
@@ -328,10 +329,31 @@ impl Request {
         })
     }
 
+    /// The largest number of running nodes that is expected under one of the conditions alone, as far as it is known:
+    /// under all of them together, no smaller one is enough.
+    fn under_one(&self, replicas: u32) -> u32 {
+        let bare = || {
+            let mut bare = self.clone();
+            (bare.spare.value, bare.survive.value, bare.growth_per_month.value) = (0.0, 0, 0.0);
+            bare
+        };
+        let [mut spare, mut grown] = [bare(), bare()];
+        spare.spare.value = self.spare.value;
+        grown.growth_per_month.value = self.growth_per_month.value;
+        let alone = [bare(), spare, grown].into_iter().filter_map(|alone| {
+            alone.enough(0.5, replicas).filter(|nodes| *nodes <= alone.horizon())
+        });
+        alone.max().unwrap_or(0)
+    }
+
     /// The number of running nodes that is enough if throughput grows linearly from the proven cluster with the highest
     /// throughput per node.
     fn linear(&self, replicas: u32) -> u32 {
-        let needed = (1..=self.farthest()).filter_map(|nodes| {
+        // Below the smallest measured size, the throughput per node is a guess.
+        let sweeps = self.needs.iter().map(|need| need.basis.sweep.sizes());
+        let first = sweeps.filter_map(|sizes| Some(round_to_u32(sizes.first()?.size)));
+        let first = first.max().unwrap_or(1).clamp(1, self.farthest().max(1));
+        let needed = (first..=self.farthest()).filter_map(|nodes| {
             let used = self.used(nodes, replicas)?;
             Some(f64::from(nodes) * used.used().expected / used.most)
         });

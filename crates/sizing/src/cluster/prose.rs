@@ -300,7 +300,8 @@ pub(super) fn notes(request: &Request, counts: &NodeCounts) -> Vec<String> {
         notes.push(
             "Unproven: predictions have an interval up to twice the largest measured size, and no number up to there is \
              enough with the probability of --confidence. An unproven number has no margin for it; \"at least\" and ≥ are the \
-             larger of what linear growth takes and of what the next size can prove. Measure that size before you buy."
+             largest of what linear growth takes, of what the next size can prove, and of what one condition alone takes. \
+             Measure that size before you buy."
                 .to_owned(),
         );
     }

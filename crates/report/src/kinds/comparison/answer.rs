@@ -57,7 +57,7 @@ pub(crate) fn answer(names: [&str; 2], comparison: &Comparison) -> Answer {
             question,
             limit,
             lead: "A and B are".to_owned(),
-            basis: GUARDED.to_owned(),
+            basis: alike(comparison),
             keys: primary
                 .map_or_else(Vec::new, |of| keys(comparison, of).into_iter().take(2).collect()),
             ..Answer::without_figure("not comparable", caveat)
@@ -108,8 +108,14 @@ pub(crate) fn answer(names: [&str; 2], comparison: &Comparison) -> Answer {
 }
 
 /// What to do about groups that answer different questions.
-const GUARDED: &str =
-    "to compare them, measure both at the same pace, with the same objectives and workload";
+fn alike(comparison: &Comparison) -> String {
+    let questions = comparison.differences.iter().filter(|of| of.kind == Kind::Question);
+    let names: Vec<String> = questions.take(NAMED).map(plain_name).collect();
+    format!("to compare them, measure both with the same {}", list(names, ", "))
+}
+
+/// Maximum number of differing settings in a sentence.
+const NAMED: usize = 3;
 
 /// Maximum characters of a name that an answer repeats from its question.
 const REPEATED: usize = 28;

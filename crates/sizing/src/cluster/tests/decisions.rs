@@ -41,6 +41,33 @@ fn scenarios_have_the_rates_alone_and_each_condition_with_examples_of_what_is_no
     }
 }
 
+/// The number that a scenario shows: proven, expected, or the lower bound of an unknown one.
+fn shown(of: &Scenario) -> u32 {
+    let bound = of.to_prove.and_then(|proof| proof.at_least);
+    bound.or(of.nodes).unwrap_or(u32::MAX)
+}
+
+#[test]
+fn all_conditions_together_never_take_fewer_nodes_than_one_of_them() {
+    for per_s in [0.5e6, 1e6, 1.5e6, 2e6, 3e6, 6e6] {
+        for (spare, growth, lost) in [(0.2, 0.02, 0), (0.3, 0.0, 1), (0.1, 0.05, 2), (0.5, 0.1, 1)]
+        {
+            let mut request = request(vec![need(per_s, basis("rows/s", &INGEST))]);
+            request.spare = WithOrigin::given(spare, "--headroom");
+            request.growth_per_month = WithOrigin::given(growth, "--growth");
+            request.survive = WithOrigin::given(lost, "--tolerate-failures");
+            // The lost node's copies are a condition of their own.
+            request.replicas = WithOrigin::given(lost, "--replicas");
+            let all = decision(&request).scenarios;
+            let together = shown(all.last().unwrap());
+            let alone = all.iter().map(|of| (of.condition, shown(of)));
+            for (condition, nodes) in alone {
+                assert!(nodes <= together, "{per_s} {condition:?}: {nodes} > {together}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_stated_condition_is_planned_and_several_are_planned_together() {
     let mut request = million();

@@ -160,6 +160,8 @@ fn answer_of_run(run: &WatchedRun) -> Answer {
         }
     }
     answer.judgments = judgments(run, &answer, &measured);
+    // What was busy before an outage does not explain it.
+    answer.limit = answer.limit.filter(|_| !run.is_silent());
     if let Some(limit) = answer.limit.as_mut().filter(|limit| limit.what.is_empty()) {
         limit.label += " so far";
         limit.more.clear();
