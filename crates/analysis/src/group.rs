@@ -7,11 +7,15 @@
 mod tests;
 
 use highwater_model::group::{
-    GroupOutcome, GroupRecord, GroupTrial, REPEAT_LABEL, Sample, VARIANT_LABEL,
+    DipRecord, FaultRecord, GroupOutcome, GroupRecord, GroupTrial, REPEAT_LABEL, Sample,
+    VARIANT_LABEL,
 };
 use highwater_model::judgment::{Judgment, Measurement, RunEnding};
-use highwater_model::record::{ExperimentRecord, IncidentKind, Question, RecordRef, RunRecord};
+use highwater_model::record::{
+    AuditStatus, ExperimentRecord, IncidentKind, Question, RecordRef, RunRecord,
+};
 
+use crate::availability::{Dip, fault_effects};
 use crate::comparison::{Comparison, Criteria, compare_samples, sample};
 use crate::judge::{MeasuredStream, measured_streams};
 use crate::whole::{TARGET_LOST, Whole, budget_spent, gravest, not_ended, unknown};
@@ -36,7 +40,7 @@ pub fn next(group: &GroupRecord) -> GroupStep {
         return GroupStep::End(outcome);
     }
     let complete = group.trials.iter().filter(|t| t.ended == RunEnding::Complete);
-    let (variant, round) = run_at(group.variants.len(), complete.count());
+    let (variant, round) = run_at(group, complete.count());
     if round > group.times {
         GroupStep::End(GroupOutcome::Complete)
     } else if has_time(group) {
@@ -46,11 +50,16 @@ pub fn next(group: &GroupRecord) -> GroupStep {
     }
 }
 
-/// The variant after `complete` complete runs of a group with `variants` variants, and its round, from 1.
-pub fn run_at(variants: usize, complete: usize) -> (usize, u32) {
-    let variants = variants.max(1);
-    let (round, position) = (complete / variants, complete % variants);
-    let variant = if round.is_multiple_of(2) { position } else { variants - 1 - position };
+/// The variant after `complete` complete runs of a group, and its round, from 1. Before each fault, its baseline is run.
+pub fn run_at(group: &GroupRecord, complete: usize) -> (usize, u32) {
+    let variants = group.variants.len().max(1);
+    let (round, variant) = if group.is_of_faults() {
+        let (pair, faults) = (complete / 2, (variants - 1).max(1));
+        (pair / faults, if complete.is_multiple_of(2) { 0 } else { 1 + pair % faults })
+    } else {
+        let (round, position) = (complete / variants, complete % variants);
+        (round, if round.is_multiple_of(2) { position } else { variants - 1 - position })
+    };
     let round = u32::try_from(round).unwrap_or(u32::MAX);
     (variant, round.saturating_add(1))
 }
@@ -85,6 +94,8 @@ pub struct Seen {
     pub p99_at_least: bool,
     /// The sample for comparisons.
     pub sample: Sample,
+    /// What its actions did.
+    pub fault: Option<FaultRecord>,
 }
 
 /// Reads the record of a run.
@@ -96,6 +107,25 @@ pub fn seen(record: &RunRecord) -> Seen {
         p99_ns: first.and_then(|stream| stream.greatest(|result| result.latency_ns.p99)),
         p99_at_least: first.is_some_and(MeasuredStream::p99_at_least),
         sample: sample(RecordRef::Run(record)),
+        fault: (!record.plan.definition.faults.is_empty()).then(|| fault(record)),
+    }
+}
+
+fn fault(record: &RunRecord) -> FaultRecord {
+    let effects = fault_effects(record);
+    let dips = effects.iter().filter_map(|effect| effect.dip);
+    let worst = dips.max_by_key(Dip::lasted_ns).map(|dip| DipRecord {
+        noticed_ns: dip.noticed_ns,
+        lowest: dip.lowest,
+        rate_again_ns: dip.rate_again_ns,
+        recovered_ns: dip.recovered_ns,
+    });
+    let audit = &record.audit;
+    FaultRecord {
+        dip: worst,
+        failed: effects.iter().find_map(|effect| effect.failed).map(str::to_owned),
+        lost: (audit.status == AuditStatus::Done).then_some(audit.missing),
+        unknown: audit.unknown,
     }
 }
 
@@ -156,7 +186,7 @@ fn incomplete(group: &GroupRecord) -> Option<Judgment<Measurement>> {
     };
     let complete = |trial: &&GroupTrial| trial.ended == RunEnding::Complete;
     let made = group.trials.iter().filter(complete).count();
-    let all = group.variants.len() as u64 * u64::from(group.times);
+    let all = group.runs();
     let figures = format!("{made} of {all} runs");
     Some(unknown(code, message, &figures, Some(hint)))
 }

@@ -38,8 +38,7 @@ impl Experiment for GroupRecord {
         let number = number(&self.trials);
         let name = self.variants.get(variant).map(|of| of.name.clone()).unwrap_or_default();
         let took = self.trials.iter().map(|trial| trial.took_ns);
-        let variants = u32::try_from(self.variants.len()).unwrap_or(u32::MAX);
-        let most = self.times.saturating_mul(variants);
+        let most = self.runs();
         let (planned, budget) = (Nanos(self.trial_cost_ns), self.budget_ns.map(Nanos));
         Some(UpcomingTrial {
             is_nested: false,
@@ -67,6 +66,7 @@ impl Experiment for GroupRecord {
             p99_ns: of_run.p99_ns,
             p99_at_least: of_run.p99_at_least,
             sample: of_run.sample,
+            fault: of_run.fault,
             started_at: finished.started_at,
             took_ns: finished.record.map_or(0, took).saturating_add(finished.settled.0),
             run: finished.run,

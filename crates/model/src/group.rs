@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::fault::PlannedFault;
 use super::judgment::{Judgments, RunEnding};
 use super::plan::{Unit, digest};
 
@@ -45,6 +46,18 @@ impl GroupRecord {
         digest(&(&self.variants, plan))
     }
 
+    /// Whether its variants are faults, each compared with a baseline without one.
+    pub fn is_of_faults(&self) -> bool {
+        self.variants.iter().any(|variant| !variant.faults.is_empty())
+    }
+
+    /// Number of runs, if all are made.
+    pub fn runs(&self) -> u32 {
+        let variants = u32::try_from(self.variants.len()).unwrap_or(u32::MAX);
+        let each = if self.is_of_faults() { 2 * variants.saturating_sub(1) } else { variants };
+        each.saturating_mul(self.times)
+    }
+
     /// The runs of a variant that completed their plan.
     pub fn complete(&self, variant: usize) -> impl Iterator<Item = &GroupTrial> {
         self.trials
@@ -62,6 +75,35 @@ pub struct VariantRecord {
     pub urls: Vec<String>,
     /// The user's command that runs before each of its runs, with passwords removed from URLs; absent if there is none.
     pub command: Option<String>,
+    /// Actions on the target's cluster during each of its runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<PlannedFault>,
+}
+
+/// What the actions of a run did to its load, at worst.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FaultRecord {
+    /// The longest dip; absent if the load never fell behind.
+    pub dip: Option<DipRecord>,
+    /// Why an action failed; absent if none did.
+    pub failed: Option<String>,
+    /// Acknowledged rows that are missing; absent without a complete audit.
+    pub lost: Option<u64>,
+    /// Rows of unknown outcome.
+    pub unknown: u64,
+}
+
+/// A time in which fewer ops were acknowledged than offered. Times count from the action.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DipRecord {
+    /// Nanoseconds until the load fell behind.
+    pub noticed_ns: u64,
+    /// The lowest fraction of the offered ops that was acknowledged in a second.
+    pub lowest: f64,
+    /// Nanoseconds until the offered rate was acknowledged again; absent if it was not.
+    pub rate_again_ns: Option<u64>,
+    /// Nanoseconds until what waited was worked off, too.
+    pub recovered_ns: Option<u64>,
 }
 
 /// A run of a group.
@@ -86,6 +128,9 @@ pub struct GroupTrial {
     pub p99_at_least: bool,
     /// The figures for the comparison; empty if the target was unreachable.
     pub sample: Sample,
+    /// What its actions on the cluster did; absent if none was planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<FaultRecord>,
     /// Wall-clock time at the start, RFC 3339, UTC.
     pub started_at: String,
     /// Duration of the whole run including settling, load, and audit, in nanoseconds.

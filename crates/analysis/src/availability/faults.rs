@@ -40,6 +40,13 @@ pub struct Dip {
     pub recovered_ns: Option<u64>,
 }
 
+impl Dip {
+    /// Until the load had recovered; endless if it had not.
+    pub fn lasted_ns(&self) -> u64 {
+        self.rate_again_ns.map_or(u64::MAX, |again| self.recovered_ns.unwrap_or(again))
+    }
+}
+
 /// The effect of each planned action in a measured phase, in their order.
 pub fn fault_effects(record: &RunRecord) -> Vec<FaultEffect<'_>> {
     let done = record.interventions.iter().filter_map(|done| match &done.change {

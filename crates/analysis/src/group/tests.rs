@@ -15,6 +15,7 @@ fn group(variants: &[&str], times: u32) -> GroupRecord {
         name: (*name).to_owned(),
         urls: vec!["sim:".to_owned()],
         command: None,
+        faults: Vec::new(),
     });
     GroupRecord {
         variants: variants.collect(),
@@ -41,6 +42,7 @@ fn trial(variant: usize, round: u32, ended: RunEnding) -> GroupTrial {
         p99_ns: None,
         p99_at_least: false,
         sample: Sample::default(),
+        fault: None,
         started_at: String::new(),
         took_ns: RUN,
         run: "probes/001-a".to_owned(),

@@ -5,6 +5,7 @@ pub(crate) mod check;
 mod clean;
 mod cluster;
 pub(crate) mod compare;
+mod faults;
 pub(crate) mod find;
 mod import;
 pub mod manual;
@@ -28,6 +29,7 @@ pub static ALL: &[&CommandSpec] = &[
     &find::COMMAND,
     &tune::COMMAND,
     &scale::COMMAND,
+    &faults::COMMAND,
     &show::COMMAND,
     &serve::COMMAND,
     &audit::COMMAND,

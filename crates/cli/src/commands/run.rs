@@ -17,6 +17,7 @@ use highwater_experiment::GroupRun;
 use highwater_experiment::trials::{NextTrial, PreparedTrial, TrialMaker, TrialPlace};
 use highwater_live::Live;
 use highwater_model::display::duration;
+use highwater_model::fault::PlannedFault;
 use highwater_model::group::{GroupRecord, GroupTrial, REPEAT_LABEL, VARIANT_LABEL, VariantRecord};
 use highwater_model::judgment::RunEnding;
 use highwater_model::plan::{Plan, StopRule};
@@ -31,9 +32,10 @@ use highwater_workload::Workload;
 
 use crate::cluster_file::on_cluster;
 use crate::grammar::flags::{
-    ARRIVALS, AUDIT, AUDITED, BOUNDS, CLUSTER, CONFIG, DATA, DRY_RUN, LENGTH, LITERALS, LOAD,
-    MAX_CPU, MIN_RATE, NO_COLOR, OBJECTIVES, OF_FAULTS, OUTPUT, PLAN, PROGRESS, RATE, RETRIES,
-    ROWS, RUNNING, SESSIONS, SHARED, SHARES, STORED, TABLES, THINK, TIMEOUT, TUNED, WARM_UP,
+    ARRIVALS, AUDIT, AUDITED, BOUNDS, CLUSTER, CONFIG, DATA, DRY_RUN, FAULT, LENGTH, LITERALS,
+    LOAD, MAX_CPU, MIN_RATE, NO_COLOR, OBJECTIVES, OF_FAULTS, OUTPUT, PLAN, PROGRESS, RATE,
+    RETRIES, ROWS, RUNNING, SESSIONS, SHARED, SHARES, STORED, TABLES, THINK, TIMEOUT, TUNED,
+    WARM_UP,
 };
 use crate::grammar::{CommandSpec, Flag, Reach, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::{RunIntent, StartAt, parsers, resolve, streams};
@@ -130,14 +132,7 @@ const LOAD_FLAGS: &[Flag] = &[
     TIMEOUT,
     RETRIES,
     LITERALS,
-    flag(
-        "--fault <ACTIONS>...",
-        "Act on the target's cluster during the load, and show what it did to it: 'kill node 2 at 30s, start it at 1m', \
-         'pause node 1 for 5s at 20s', stop, restart, 'rolling restart at 30s', 'throttle cpu of node 2 to 0.2 for 30s at \
-         1m' (with --cluster), \"sql 'STATEMENT' at 30s\", or \"run 'COMMAND' at 30s\". Times count from the start of \
-         the measurement",
-    )
-    .reach(Reach::Shell),
+    FAULT,
 ];
 
 const LENGTH_FLAGS: &[Flag] = &[
@@ -220,6 +215,8 @@ pub(crate) struct Variant {
     pub(crate) targets: Vec<TargetUrl>,
     /// Command that configures the target before each run.
     pub(crate) command: Option<String>,
+    /// Its actions on the cluster; empty for those of the common settings.
+    pub(crate) faults: Vec<PlannedFault>,
 }
 
 impl RepeatIntent {
@@ -230,6 +227,7 @@ impl RepeatIntent {
             name: name.to_owned(),
             targets: targets.to_vec(),
             command: None,
+            faults: Vec::new(),
         };
         let given = variants::given(layers, true)?.into_iter();
         let mut variants: Vec<Variant> = given
@@ -290,7 +288,7 @@ impl RepeatIntent {
 const LISTED_MAX: usize = 40;
 
 /// Executes one run, or a group of runs and their comparison.
-fn repeat(settings: &RepeatIntent) -> Result<u8, UserError> {
+pub(super) fn repeat(settings: &RepeatIntent) -> Result<u8, UserError> {
     if settings.is_plain() || settings.run.output.plan_only {
         return run(&settings.run);
     }
@@ -311,6 +309,12 @@ fn prepared(settings: &RepeatIntent) -> Result<Prepared<GroupRecord, VariantRuns
     let mut group = group(settings, &workload, &first)?;
     let pauses = resume(settings, &mut group)?;
     experiment::check(&group)?;
+    // An action that is not possible must not end a group in its midst.
+    for variant in settings.variants.iter().filter(|variant| !variant.faults.is_empty()) {
+        let mut run = settings.run.clone();
+        run.faults.0.clone_from(&variant.faults);
+        prepare::plan(&run, &workload, &variant.targets)?;
+    }
     let maker = VariantRuns { settings, workload: Arc::clone(&workload), urls: RefCell::default() };
     Ok(Prepared {
         preview: trials::on_its_clock(preview(&group), &settings.run)?,
@@ -334,6 +338,7 @@ fn group(
         name: variant.name.clone(),
         urls: variant.targets.iter().map(ToString::to_string).collect(),
         command: variant.command.as_deref().map(variants::shown),
+        faults: variant.faults.clone(),
     });
     let mut run = settings.run.clone();
     run.targets.clone_from(&settings.variants[0].targets);
@@ -410,8 +415,8 @@ fn preview(group: &GroupRecord) -> String {
 /// The variants of the remaining runs, if each ends as planned and time allows.
 fn order(group: &GroupRecord) -> Vec<&str> {
     let made = group.trials.iter().filter(|t| t.ended == RunEnding::Complete).count();
-    let all = group.variants.len() * group.times as usize;
-    let variants = (made..all).map(|complete| run_at(group.variants.len(), complete).0);
+    let all = group.runs() as usize;
+    let variants = (made..all).map(|complete| run_at(group, complete).0);
     variants.map(|at| group.variants[at].name.as_str()).collect()
 }
 
@@ -439,6 +444,15 @@ impl VariantRuns<'_> {
     fn variant(&self, requested: &NextTrial<GroupRun>) -> &Variant {
         &self.settings.variants[requested.trial.variant]
     }
+
+    /// The settings of a variant's run.
+    fn run(&self, variant: &Variant) -> RunIntent {
+        let mut run = self.settings.run.clone();
+        if !variant.faults.is_empty() {
+            run.faults.0.clone_from(&variant.faults);
+        }
+        run
+    }
 }
 
 impl TrialMaker<GroupRun> for VariantRuns<'_> {
@@ -448,10 +462,11 @@ impl TrialMaker<GroupRun> for VariantRuns<'_> {
         place: &'a TrialPlace,
     ) -> Result<PreparedTrial<'a>, UserError> {
         let variant = self.variant(requested);
-        let plan = prepare::plan(&self.settings.run, &self.workload, &variant.targets)?;
+        let run = self.run(variant);
+        let plan = prepare::plan(&run, &self.workload, &variant.targets)?;
         Ok(PreparedTrial::new(plan, move |plan, directory| {
             variants::configure(&variant.name, variant.command.as_deref(), &place.interrupts)?;
-            let mut run = self.settings.run.clone();
+            let mut run = run.clone();
             run.targets.clone_from(&variant.targets);
             if run.targets != self.settings.run.targets {
                 run.options.telemetry.of_another_target();

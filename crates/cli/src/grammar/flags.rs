@@ -180,6 +180,15 @@ pub(crate) const MAX_CPU: Flag = flag(
     "Require every target node's CPU use over the measured time to be at most PERCENT, such \
      as 80%",
 );
+/// Acts on the cluster during a load.
+pub(crate) const FAULT: Flag = flag(
+        "--fault <ACTIONS>...",
+        "Act on the target's cluster during the load, and show what it did to it: 'kill node 2 at 30s, start it at 1m', \
+         'pause node 1 for 5s at 20s', stop, restart, 'rolling restart at 30s', 'throttle cpu of node 2 to 0.2 for 30s at \
+         1m' (with --cluster), \"sql 'STATEMENT' at 30s\", or \"run 'COMMAND' at 30s\". Times count from the start of \
+         the measurement",
+    )
+    .reach(Reach::Shell);
 /// For commands with actions on the cluster.
 pub(crate) const OF_FAULTS: &[Flag] = &[
     flag(

@@ -319,6 +319,8 @@ fn of_faults(layers: &Layers) -> Result<Vec<Objective>, UserError> {
     let mut given = names.iter().filter_map(|name| layers.value(name));
     if let Some(given) = given.find(|given| !matches!(given.origin, Origin::Default))
         && layers.list("fault").is_empty()
+        // The command that brings its own.
+        && layers.value("node").is_none()
     {
         return Err(given
             .failure("judges what actions on the cluster do, and there are none")

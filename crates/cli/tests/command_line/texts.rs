@@ -16,6 +16,7 @@ fn help_of_the_program() {
       find         Find the highest rate that a target sustains under an objective
       tune         Find the best batch size, sessions, shards, or other settings with few trials
       scale        Measure how a target grows with its nodes, and predict the next size
+      faults       Kill, stop, pause, and throttle nodes under load, and tabulate what that did
       show         Show a finished run, or merge the shares of one run
       serve        Show the stored runs in a browser: list, open, compare, start
       audit        Compare what a finished or killed run had acknowledged with its database

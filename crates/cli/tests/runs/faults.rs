@@ -4,13 +4,14 @@ use std::fs;
 
 use highwater_analysis::availability::fault_effects;
 use highwater_model::control::Change;
-use highwater_model::record::{Record, RunRecord};
+use highwater_model::record::{Question, Record, RunRecord};
+use highwater_model::search::SearchOutcome;
 use highwater_model::units::Nanos;
 use highwater_runner::record;
-use highwater_testing::postgres;
+use highwater_testing::{galera, postgres};
 use rustix::process::Signal;
 
-use crate::called::{Called, Place, split};
+use crate::called::{Called, Place, experiment, split};
 use crate::growing::Lab;
 
 /// A PostgreSQL that is up; none where it is not installed.
@@ -264,4 +265,85 @@ fn the_objectives_of_faults_are_judged() {
     refused(&closed, "--during: a closed load offers no rate");
     let wrong = ["--fault", kill, "--during", "p99<1s"];
     refused(&wrong, "`p99<1s` is not a condition for the time of a fault");
+}
+
+/// Two nodes serve 1,000 queries a second, and one of them 500.
+#[test]
+fn the_rate_that_survives_a_fault_is_found() {
+    let place = Place::new();
+    let target =
+        "sim:?nodes=2&cores=1&replicas=0&shards=2&query=2ms&service=constant&start=0&failover=0";
+    let find = "--stream latest-metrics@find --start 400 --probe 60s --confirm 60s --warm-up 0s --errors 1%";
+    let fault = ["--fault", "kill node 1 at 10s, start it at 40s", "--recover-within", "5s"];
+    let mark = |more: &[&str]| {
+        let called = place.call(&[&["find", "cpu", target][..], &split(find), more].concat());
+        assert_eq!(called.code, Some(0), "{called:?}");
+        let last = place.runs().into_iter().max().unwrap();
+        let search = experiment(&last).search().cloned().unwrap();
+        match search.outcome {
+            Some(SearchOutcome::Mark(mark)) => mark.confirmed,
+            other => panic!("{other:?}"),
+        }
+    };
+    let whole = mark(&[]);
+    assert!(whole >= 900.0, "{whole}");
+    let survives = mark(&fault);
+    assert!((450.0..=510.0).contains(&survives), "{survives}");
+}
+
+#[test]
+fn the_standard_set_of_faults_is_one_table_of_one_record() {
+    let place = Place::new();
+    let line =
+        "faults cpu sim:?failover=4s&start=2s&queue=inf --rate 20k --warm-up 0s --errors 1% -d 40s";
+    let called = place.call(&split(line));
+    assert_eq!(called.code, Some(0), "{called:?}");
+    let record = experiment(&place.runs().into_iter().max().unwrap());
+    let Question::Group(group) = &record.question else {
+        panic!("{called:?}");
+    };
+    // A baseline before each of the six.
+    assert_eq!(group.trials.len(), 12);
+    let again = |name: &str| {
+        let at = group.variants.iter().position(|variant| variant.name == name).unwrap();
+        let trial = group.trials.iter().find(|trial| trial.variant == at).unwrap();
+        let fault = trial.fault.as_ref().unwrap();
+        assert_eq!((fault.lost, fault.failed.as_ref()), (Some(0), None), "{name}: {fault:?}");
+        fault.dip.as_ref().map(|dip| Nanos(dip.rate_again_ns.unwrap()).as_secs_f64())
+    };
+    assert_eq!(again("kill").map(f64::round), Some(4.0));
+    assert_eq!(again("pause").map(f64::round), Some(5.0));
+    // The others do without it at once.
+    assert_eq!(again("stop"), None);
+    called.prints("rolling-restart");
+    let shown = place.call(&["show", "--format", "markdown"]);
+    shown.prints("| kill |");
+}
+
+/// Galera goes on without a silent node after `evs.suspect_timeout`, which is five seconds.
+#[test]
+fn galera_loses_nothing_when_a_node_is_killed_and_when_one_stands_still() {
+    if galera::skipped() {
+        return;
+    }
+    let lab = Lab::new("galera.toml");
+    let up = lab.cluster("up", &["--nodes", "3"]);
+    assert_eq!(up.code, Some(0), "{up:?}");
+    let load = "run kv --cluster lab.toml --read-percent 0 --rate 100 -c 24 --warm-up 1s -d 40s";
+    let faults = "kill node 2 at 4s, start it at 11s, pause node 3 for 2s at 26s";
+    let called = lab.0.call(&[split(load), vec!["--fault", faults]].concat());
+    assert!(is_clean(&called), "{called:?}");
+    called.prints("3 copies compared");
+    let run = last_run(&lab.0);
+    assert_eq!(run.audit.missing, 0);
+    let effects = fault_effects(&run);
+    assert!(effects.iter().all(|effect| effect.failed.is_none()), "{effects:?}");
+    let again = |at: usize| {
+        let dip = effects[at].dip.unwrap_or_else(|| panic!("{effects:?}"));
+        Nanos(dip.rate_again_ns.unwrap_or_else(|| panic!("{effects:?}"))).as_secs_f64()
+    };
+    // The timeout, and the new view; sessions of the node come back within their pause of a second.
+    assert!((4.5..=12.0).contains(&again(0)), "{effects:?}");
+    // A node that stands still for less is waited for.
+    assert!((1.7..=5.0).contains(&again(2)), "{effects:?}");
 }

@@ -29,6 +29,7 @@ fn group(targets: &[String], times: u32) -> GroupRecord {
         name: (*name).to_owned(),
         urls: vec![target.clone()],
         command: None,
+        faults: Vec::new(),
     });
     GroupRecord {
         variants: variants.collect(),

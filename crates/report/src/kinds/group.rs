@@ -12,6 +12,8 @@ use highwater_model::numbers::{len_to_f64, round_to_u64, to_f64};
 use highwater_model::plan::Objective;
 use highwater_model::record::{MeasuredRun, RunRecord};
 
+mod faults;
+
 use super::comparison;
 use crate::answer::{Answer, KeyFigure, plural, rated, target_name};
 use crate::blocks::{Block, Report, Section, Table};
@@ -23,7 +25,8 @@ const WORDS: usize = 120;
 
 /// The report of a group.
 pub(super) fn report(run: &MeasuredRun<'_>, group: &GroupRecord) -> Report {
-    let compared = comparisons(group);
+    let of_faults = group.is_of_faults();
+    let compared = if of_faults { Vec::new() } else { comparisons(group) };
     let load = question(run, group);
     let mut charts = plots::runs(group);
     let (answer, hero) = match compared.first() {
@@ -31,12 +34,19 @@ pub(super) fn report(run: &MeasuredRun<'_>, group: &GroupRecord) -> Report {
             comparison::answer(names(group, *variant), first),
             Block::Intervals(Box::new(first.clone())),
         ),
+        None if of_faults => {
+            (faults::answer(run, group), Block::table("Faults", faults::rows(group), 1))
+        }
         None => (repeated(run, group), Block::Charts(std::mem::take(&mut charts))),
     };
     let others = compared.iter().skip(1).map(|(variant, comparison)| {
         Remark::new("also", comparison::sentence(names(group, *variant), comparison))
     });
-    let variants = Table::new("Variants", variants(group), 1);
+    let variants = if of_faults {
+        Table::new("Faults", faults::rows(group), 1)
+    } else {
+        Table::new("Variants", variants(group), 1)
+    };
     let runs = Section {
         id: "runs",
         title: "Runs",
@@ -126,6 +136,11 @@ fn names(group: &GroupRecord, variant: usize) -> [&str; 2] {
 fn question(run: &RunRecord, group: &GroupRecord) -> String {
     let runs = group.times;
     let how_often = match group.variants.len() {
+        faults if group.is_of_faults() => {
+            let faults = plural(faults - 1, "fault");
+            let how_often = if runs == 1 { "once".to_owned() } else { format!("{runs} times") };
+            format!("with {faults}, each after a baseline, {how_often}")
+        }
         1 => format!("{runs} times"),
         several => format!("{several} variants in turn, {runs} times each"),
     };
@@ -195,11 +210,11 @@ fn fault(trial: &GroupTrial) -> String {
         RunEnding::Interrupted => "interrupted",
         RunEnding::TargetLost => "TARGET LOST",
     };
-    let judged = trial.judgments.iter().flat_map(faults);
+    let judged = trial.judgments.iter().flat_map(misjudged);
     joined(std::iter::once(ended.to_owned()).chain(judged))
 }
 
-fn faults(judged: &Judgments) -> Vec<String> {
+fn misjudged(judged: &Judgments) -> Vec<String> {
     let measurement = match judged.measurement.value {
         Measurement::Valid => None,
         Measurement::Inconclusive => Some("inconclusive"),

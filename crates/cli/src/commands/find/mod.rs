@@ -23,9 +23,9 @@ use highwater_workload::Workload;
 use self::preview::{Preview, searched};
 use crate::cluster_file::on_cluster;
 use crate::grammar::flags::{
-    ARRIVALS, AUDIT, AUDITED, BOUNDS, BUDGET, CLUSTER, CONFIG, DATA, DRY_RUN, LENGTH, LITERALS,
-    LOAD, MAX_CPU, MIN_RATE, NO_COLOR, OBJECTIVES, OUTPUT, RETRIES, RUNNING, SESSIONS, SHARED,
-    SHARES, STORED, TABLES, THINK, TIMEOUT, TUNED, WARM_UP,
+    ARRIVALS, AUDIT, AUDITED, BOUNDS, BUDGET, CLUSTER, CONFIG, DATA, DRY_RUN, FAULT, LENGTH,
+    LITERALS, LOAD, MAX_CPU, MIN_RATE, NO_COLOR, OBJECTIVES, OF_FAULTS, OUTPUT, RETRIES, RUNNING,
+    SESSIONS, SHARED, SHARES, STORED, TABLES, THINK, TIMEOUT, TUNED, WARM_UP,
 };
 use crate::grammar::{CommandSpec, Flag, Reach, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::resolve::Seconds;
@@ -51,6 +51,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (DATA, RUNNING),
         (OBJECTIVES, BOUNDS),
         (OBJECTIVES, &[MIN_RATE, MAX_CPU]),
+        (OBJECTIVES, OF_FAULTS),
         (AUDIT, AUDITED),
         (SHARES, SHARED),
         (OUTPUT, STORED),
@@ -67,6 +68,8 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       the highest rate of queries during 50,000 rows/s of ingest
   highwater find cpu $URL --axis sessions --p99 100ms
       the highest number of sessions within the objective
+  highwater find kv --cluster c.toml --fault 'kill node 2 at 10s, start it at 40s' --recover-within 5s --errors 1%
+      the highest rate at which the others go on without a node
   highwater find cpu $URL --min-rate 50k
       a gate: exit code 1 if the mark is below 50,000 rows/s
 
@@ -135,6 +138,7 @@ const LOAD_FLAGS: &[Flag] = &[
     TIMEOUT,
     RETRIES,
     LITERALS,
+    FAULT,
 ];
 
 /// Runs the search; returns the exit code.
@@ -248,6 +252,11 @@ impl ProbeRuns<'_> {
         };
         if let Some(stream) = run.plan.streams.get_mut(settings.searched) {
             stream.paces = vec![pace];
+        }
+        if request.purpose == ProbePurpose::Estimate {
+            // How fast the whole cluster is.
+            run.faults.0.clear();
+            run.plan.objectives.retain(|objective| !objective.is_of_faults());
         }
         run
     }
