@@ -33,12 +33,12 @@ fn a_wrong_target() {
     assert_snapshot!(said(&place, &["run", "sim:?nodez=3"]), @"
     error: target `sim:`: unknown parameter `nodez`
 
-    hint: known parameters are nodes, cores, request, row, query, service, shards, replicas, replica_cost, hot_shard, rtt, client, lock, queue, disk, burst, answer_bytes, slow_node, warm, stall, die, drop, duplicate, alter, swap, offset, lose_ack, fail, clock
+    hint: known parameters are nodes, cores, request, row, query, service, shards, replicas, replica_cost, hot_shard, rtt, client, lock, queue, disk, burst, answer_bytes, slow_node, warm, stall, die, failover, start, rebuild, lag, drop, duplicate, alter, swap, offset, lose_ack, fail, clock
     ");
     assert_snapshot!(said(&place, &["run", "sim:?nodes=0"]), @"
     error: target `sim:`: parameter `nodes` is `0`, but should be a whole number from 1 to 1000
 
-    hint: known parameters are nodes, cores, request, row, query, service, shards, replicas, replica_cost, hot_shard, rtt, client, lock, queue, disk, burst, answer_bytes, slow_node, warm, stall, die, drop, duplicate, alter, swap, offset, lose_ack, fail, clock
+    hint: known parameters are nodes, cores, request, row, query, service, shards, replicas, replica_cost, hot_shard, rtt, client, lock, queue, disk, burst, answer_bytes, slow_node, warm, stall, die, failover, start, rebuild, lag, drop, duplicate, alter, swap, offset, lose_ack, fail, clock
     ");
     assert_snapshot!(said(&place, &["run", "sim:", "sqlite:"]), @"
     error: targets `sim:` and `sqlite:` are of different kinds
