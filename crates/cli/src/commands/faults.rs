@@ -7,7 +7,7 @@ use highwater_model::quantity::parse_duration;
 use highwater_model::units::Nanos;
 use highwater_model::user_error::UserError;
 
-use super::run::{RepeatIntent, Variant, repeat};
+use super::run::{GROUP_BUDGET, GROUP_RESUME, RepeatIntent, SETTLE, Variant, repeat};
 use crate::cluster_file::on_cluster;
 use crate::grammar::flags::{
     ARRIVALS, AUDIT, AUDITED, BOUNDS, CLUSTER, CONFIG, DATA, DRY_RUN, LENGTH, LOAD, NO_COLOR,
@@ -59,16 +59,9 @@ const FAULT_FLAGS: &[Flag] = &[
     flag("--sql <STATEMENT>", "Also execute STATEMENT on the target, as a fault of its own")
         .reach(Reach::Shell),
     flag("--repeat <N>", "Repeat the whole set N times").default("1"),
-    flag("--settle <DURATION>", "Leave the target idle for DURATION between runs").default("0s"),
-    flag("--budget <DURATION>", "Limit the time of all runs together [default: no limit]"),
-    flag(
-        "--resume <GROUP>",
-        "Resume these runs (named as for show) without repeating those that were made. All other \
-         flags must be the same, except --repeat, --settle, and --budget [default: start a new \
-         group]",
-    )
-    .once()
-    .reach(Reach::File),
+    SETTLE,
+    GROUP_BUDGET,
+    GROUP_RESUME,
     DRY_RUN,
 ];
 

@@ -174,18 +174,27 @@ const SEVERAL_RUNS_FLAGS: &[Flag] = &[
     )
     .next(Next::RepeatedCommand)
     .reach(Reach::Shell),
-    flag("--settle <DURATION>", "Leave the target idle for DURATION between runs").default("0s"),
-    flag("--budget <DURATION>", "Limit the time of all runs together [default: no limit]"),
-    flag(
-        "--resume <GROUP>",
-        "Resume these runs (named as for show) without repeating those that were made. All other \
-         flags must be the same, except --repeat, --settle, and --budget [default: start a new \
-         group]",
-    )
-    .once()
-    .reach(Reach::File),
+    SETTLE,
+    GROUP_BUDGET,
+    GROUP_RESUME,
     DRY_RUN,
 ];
+
+/// The idle time between the runs of a group.
+pub(super) const SETTLE: Flag =
+    flag("--settle <DURATION>", "Leave the target idle for DURATION between runs").default("0s");
+/// The time of a group.
+pub(super) const GROUP_BUDGET: Flag =
+    flag("--budget <DURATION>", "Limit the time of all runs together [default: no limit]");
+/// The group whose runs are taken over.
+pub(super) const GROUP_RESUME: Flag = flag(
+    "--resume <GROUP>",
+    "Resume these runs (named as for show) without repeating those that were made. All other \
+         flags must be the same, except --repeat, --settle, and --budget [default: start a new \
+         group]",
+)
+.once()
+.reach(Reach::File);
 
 /// A run, or repetitions of it on one target or alternating between several targets.
 #[derive(Debug)]
