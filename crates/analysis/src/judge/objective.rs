@@ -58,8 +58,10 @@ pub(super) fn judge(
     let open = of_faults.iter().filter(|of| of.is_open).map(|of| of.reason.code);
     let open: Vec<ReasonCode> = open.collect();
     reasons.extend(of_faults.into_iter().map(|of| Some(of.reason)));
-    // An objective for faults says which part of the rate may be missing.
-    if !objectives.iter().any(Objective::is_of_faults) {
+    // These objectives say for how long, or which part of the rate may be missing.
+    let excuses =
+        |of: &Objective| matches!(of, Objective::Recovery { .. } | Objective::During { .. });
+    if !objectives.iter().any(excuses) {
         reasons.push(rate_not_sustained(measured));
     }
     reasons.push(backlog(record, measured));

@@ -263,6 +263,19 @@ fn an_open_rate_must_be_sustained_whatever_the_objective() {
 }
 
 #[test]
+fn an_allowed_loss_of_rows_excuses_no_missing_rate_and_a_time_to_recover_does() {
+    let with = |objective_of: Objective| {
+        let mut record = open_gate();
+        record.plan.definition.objectives = vec![objective_of];
+        record.streams[0].throughput.rows_per_s = 500.0;
+        objective(&record)
+    };
+    assert_eq!(with(Objective::Lost { max: 3 }), missed(ReasonCode::RateNotSustained));
+    assert_eq!(with(Objective::Recovery { max: Nanos::from_secs(30) }), MET);
+    assert_eq!(with(Objective::During { min_ppm: 500_000 }), MET);
+}
+
+#[test]
 fn ops_in_flight_at_the_end_are_no_shortfall_without_an_earlier_phase() {
     let reached = |start_ns| {
         let mut record = open_gate();
